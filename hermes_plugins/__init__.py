@@ -1,0 +1,374 @@
+"""The author's kit: everything a Hermes plugin imports.
+
+The lowest floor of the house: contracts and values, no kernel. Names load on first use, so an entry
+module pays only for what it takes. See docs/reference/kit.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_plugins._clock import Clock as Clock
+    from hermes_plugins._clock import Timeout as Timeout
+    from hermes_plugins._config import ConfigSection as ConfigSection
+    from hermes_plugins._config import Meta as Meta
+    from hermes_plugins._config import Section as Section
+    from hermes_plugins._context_engine import ContextEngine as ContextEngine
+    from hermes_plugins._decisions import Allow as Allow
+    from hermes_plugins._decisions import Ask as Ask
+    from hermes_plugins._decisions import CallView as CallView
+    from hermes_plugins._decisions import Decision as Decision
+    from hermes_plugins._decisions import Deny as Deny
+    from hermes_plugins._decisions import ResultView as ResultView
+    from hermes_plugins._dialects import Delta as Delta
+    from hermes_plugins._dialects import Dialect as Dialect
+    from hermes_plugins._dialects import Endpoint as Endpoint
+    from hermes_plugins._dialects import FinishMark as FinishMark
+    from hermes_plugins._dialects import ModelRequest as ModelRequest
+    from hermes_plugins._dialects import ReasoningPiece as ReasoningPiece
+    from hermes_plugins._dialects import TextPiece as TextPiece
+    from hermes_plugins._dialects import ToolFragment as ToolFragment
+    from hermes_plugins._dialects import ToolSpec as ToolSpec
+    from hermes_plugins._dialects import UsageReport as UsageReport
+    from hermes_plugins._effects import Effect as Effect
+    from hermes_plugins._effects import Effects as Effects
+    from hermes_plugins._effects import Fetches as Fetches
+    from hermes_plugins._effects import Pure as Pure
+    from hermes_plugins._effects import Reads as Reads
+    from hermes_plugins._effects import Runs as Runs
+    from hermes_plugins._effects import Sends as Sends
+    from hermes_plugins._effects import Writes as Writes
+    from hermes_plugins._effects import resolve_effects as resolve_effects
+    from hermes_plugins._environments import Environment as Environment
+    from hermes_plugins._environments import ExecResult as ExecResult
+    from hermes_plugins._environments import FileStat as FileStat
+    from hermes_plugins._environments import Process as Process
+    from hermes_plugins._errors import ConfigError as ConfigError
+    from hermes_plugins._errors import HermesError as HermesError
+    from hermes_plugins._errors import PluginError as PluginError
+    from hermes_plugins._errors import ProviderError as ProviderError
+    from hermes_plugins._errors import SessionBusy as SessionBusy
+    from hermes_plugins._errors import StoreError as StoreError
+    from hermes_plugins._errors import ToolError as ToolError
+    from hermes_plugins._errors import UsageError as UsageError
+    from hermes_plugins._events import AnyEvent as AnyEvent
+    from hermes_plugins._events import ApprovalAsked as ApprovalAsked
+    from hermes_plugins._events import ApprovalDone as ApprovalDone
+    from hermes_plugins._events import Event as Event
+    from hermes_plugins._events import MessageDone as MessageDone
+    from hermes_plugins._events import Notice as Notice
+    from hermes_plugins._events import Outcome as Outcome
+    from hermes_plugins._events import ReasoningDelta as ReasoningDelta
+    from hermes_plugins._events import RequestStarted as RequestStarted
+    from hermes_plugins._events import Retrying as Retrying
+    from hermes_plugins._events import Steered as Steered
+    from hermes_plugins._events import TextDelta as TextDelta
+    from hermes_plugins._events import ToolDone as ToolDone
+    from hermes_plugins._events import ToolProgress as ToolProgress
+    from hermes_plugins._events import ToolStarted as ToolStarted
+    from hermes_plugins._events import TurnEnded as TurnEnded
+    from hermes_plugins._events import TurnStarted as TurnStarted
+    from hermes_plugins._events import UnknownEvent as UnknownEvent
+    from hermes_plugins._events import decode_event as decode_event
+    from hermes_plugins._events import encode_event as encode_event
+    from hermes_plugins._host import Host as Host
+    from hermes_plugins._host import Paths as Paths
+    from hermes_plugins._host import PromptContext as PromptContext
+    from hermes_plugins._host import PromptSection as PromptSection
+    from hermes_plugins._host import Tasks as Tasks
+    from hermes_plugins._http import HttpClient as HttpClient
+    from hermes_plugins._http import HttpResponse as HttpResponse
+    from hermes_plugins._http import SseDecoder as SseDecoder
+    from hermes_plugins._http import Timeouts as Timeouts
+    from hermes_plugins._markers import hookimpl as hookimpl
+    from hermes_plugins._memory import MemoryBackend as MemoryBackend
+    from hermes_plugins._memory import Recalled as Recalled
+    from hermes_plugins._messages import ImagePart as ImagePart
+    from hermes_plugins._messages import Json as Json
+    from hermes_plugins._messages import Message as Message
+    from hermes_plugins._messages import Part as Part
+    from hermes_plugins._messages import TextPart as TextPart
+    from hermes_plugins._messages import ToolCall as ToolCall
+    from hermes_plugins._messages import UnknownPart as UnknownPart
+    from hermes_plugins._messages import Usage as Usage
+    from hermes_plugins._messages import assistant_message as assistant_message
+    from hermes_plugins._messages import decode_message as decode_message
+    from hermes_plugins._messages import encode_message as encode_message
+    from hermes_plugins._messages import tool_message as tool_message
+    from hermes_plugins._messages import user_message as user_message
+    from hermes_plugins._platforms import Accepted as Accepted
+    from hermes_plugins._platforms import Delivery as Delivery
+    from hermes_plugins._platforms import Duplicate as Duplicate
+    from hermes_plugins._platforms import InboundMessage as InboundMessage
+    from hermes_plugins._platforms import Inbox as Inbox
+    from hermes_plugins._platforms import Limits as Limits
+    from hermes_plugins._platforms import OutboundMessage as OutboundMessage
+    from hermes_plugins._platforms import Platform as Platform
+    from hermes_plugins._platforms import Receipt as Receipt
+    from hermes_plugins._platforms import Refused as Refused
+    from hermes_plugins._providers import Auth as Auth
+    from hermes_plugins._providers import ModelInfo as ModelInfo
+    from hermes_plugins._providers import ProviderProfile as ProviderProfile
+    from hermes_plugins._store import Record as Record
+    from hermes_plugins._store import Records as Records
+    from hermes_plugins._store import SearchAnswer as SearchAnswer
+    from hermes_plugins._store import SearchHit as SearchHit
+    from hermes_plugins._store import SessionInfo as SessionInfo
+    from hermes_plugins._store import SessionReader as SessionReader
+    from hermes_plugins._store import StoredMessage as StoredMessage
+    from hermes_plugins._tools import Cancelled as Cancelled
+    from hermes_plugins._tools import Tool as Tool
+    from hermes_plugins._tools import ToolContext as ToolContext
+    from hermes_plugins._tools import ToolResult as ToolResult
+    from hermes_plugins._tools import ToolSource as ToolSource
+    from hermes_plugins._tools import tool as tool
+
+# Where each public name lives; a test holds this table, the block above and __all__ together.
+_HOME: dict[str, str] = {
+    "Accepted": "_platforms",
+    "Allow": "_decisions",
+    "AnyEvent": "_events",
+    "ApprovalAsked": "_events",
+    "ApprovalDone": "_events",
+    "Ask": "_decisions",
+    "Auth": "_providers",
+    "CallView": "_decisions",
+    "Cancelled": "_tools",
+    "Clock": "_clock",
+    "ConfigError": "_errors",
+    "ConfigSection": "_config",
+    "ContextEngine": "_context_engine",
+    "Decision": "_decisions",
+    "Delivery": "_platforms",
+    "Delta": "_dialects",
+    "Deny": "_decisions",
+    "Dialect": "_dialects",
+    "Duplicate": "_platforms",
+    "Effect": "_effects",
+    "Effects": "_effects",
+    "Endpoint": "_dialects",
+    "Environment": "_environments",
+    "Event": "_events",
+    "ExecResult": "_environments",
+    "Fetches": "_effects",
+    "FileStat": "_environments",
+    "FinishMark": "_dialects",
+    "HermesError": "_errors",
+    "Host": "_host",
+    "HttpClient": "_http",
+    "HttpResponse": "_http",
+    "ImagePart": "_messages",
+    "InboundMessage": "_platforms",
+    "Inbox": "_platforms",
+    "Json": "_messages",
+    "Limits": "_platforms",
+    "MemoryBackend": "_memory",
+    "Message": "_messages",
+    "MessageDone": "_events",
+    "Meta": "_config",
+    "ModelInfo": "_providers",
+    "ModelRequest": "_dialects",
+    "Notice": "_events",
+    "OutboundMessage": "_platforms",
+    "Outcome": "_events",
+    "Part": "_messages",
+    "Paths": "_host",
+    "Platform": "_platforms",
+    "PluginError": "_errors",
+    "Process": "_environments",
+    "PromptContext": "_host",
+    "PromptSection": "_host",
+    "ProviderError": "_errors",
+    "ProviderProfile": "_providers",
+    "Pure": "_effects",
+    "Reads": "_effects",
+    "ReasoningDelta": "_events",
+    "ReasoningPiece": "_dialects",
+    "Recalled": "_memory",
+    "Receipt": "_platforms",
+    "Record": "_store",
+    "Records": "_store",
+    "Refused": "_platforms",
+    "RequestStarted": "_events",
+    "ResultView": "_decisions",
+    "Retrying": "_events",
+    "Runs": "_effects",
+    "SearchAnswer": "_store",
+    "SearchHit": "_store",
+    "Section": "_config",
+    "Sends": "_effects",
+    "SessionBusy": "_errors",
+    "SessionInfo": "_store",
+    "SessionReader": "_store",
+    "SseDecoder": "_http",
+    "Steered": "_events",
+    "StoreError": "_errors",
+    "StoredMessage": "_store",
+    "Tasks": "_host",
+    "TextDelta": "_events",
+    "TextPart": "_messages",
+    "TextPiece": "_dialects",
+    "Timeout": "_clock",
+    "Timeouts": "_http",
+    "Tool": "_tools",
+    "ToolCall": "_messages",
+    "ToolContext": "_tools",
+    "ToolDone": "_events",
+    "ToolError": "_errors",
+    "ToolFragment": "_dialects",
+    "ToolProgress": "_events",
+    "ToolResult": "_tools",
+    "ToolSource": "_tools",
+    "ToolSpec": "_dialects",
+    "ToolStarted": "_events",
+    "TurnEnded": "_events",
+    "TurnStarted": "_events",
+    "UnknownEvent": "_events",
+    "UnknownPart": "_messages",
+    "Usage": "_messages",
+    "UsageError": "_errors",
+    "UsageReport": "_dialects",
+    "Writes": "_effects",
+    "assistant_message": "_messages",
+    "decode_event": "_events",
+    "decode_message": "_messages",
+    "encode_event": "_events",
+    "encode_message": "_messages",
+    "hookimpl": "_markers",
+    "resolve_effects": "_effects",
+    "tool": "_tools",
+    "tool_message": "_messages",
+    "user_message": "_messages",
+}
+
+__all__ = [
+    "Accepted",
+    "Allow",
+    "AnyEvent",
+    "ApprovalAsked",
+    "ApprovalDone",
+    "Ask",
+    "Auth",
+    "CallView",
+    "Cancelled",
+    "Clock",
+    "ConfigError",
+    "ConfigSection",
+    "ContextEngine",
+    "Decision",
+    "Delivery",
+    "Delta",
+    "Deny",
+    "Dialect",
+    "Duplicate",
+    "Effect",
+    "Effects",
+    "Endpoint",
+    "Environment",
+    "Event",
+    "ExecResult",
+    "Fetches",
+    "FileStat",
+    "FinishMark",
+    "HermesError",
+    "Host",
+    "HttpClient",
+    "HttpResponse",
+    "ImagePart",
+    "InboundMessage",
+    "Inbox",
+    "Json",
+    "Limits",
+    "MemoryBackend",
+    "Message",
+    "MessageDone",
+    "Meta",
+    "ModelInfo",
+    "ModelRequest",
+    "Notice",
+    "OutboundMessage",
+    "Outcome",
+    "Part",
+    "Paths",
+    "Platform",
+    "PluginError",
+    "Process",
+    "PromptContext",
+    "PromptSection",
+    "ProviderError",
+    "ProviderProfile",
+    "Pure",
+    "Reads",
+    "ReasoningDelta",
+    "ReasoningPiece",
+    "Recalled",
+    "Receipt",
+    "Record",
+    "Records",
+    "Refused",
+    "RequestStarted",
+    "ResultView",
+    "Retrying",
+    "Runs",
+    "SearchAnswer",
+    "SearchHit",
+    "Section",
+    "Sends",
+    "SessionBusy",
+    "SessionInfo",
+    "SessionReader",
+    "SseDecoder",
+    "Steered",
+    "StoreError",
+    "StoredMessage",
+    "Tasks",
+    "TextDelta",
+    "TextPart",
+    "TextPiece",
+    "Timeout",
+    "Timeouts",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolDone",
+    "ToolError",
+    "ToolFragment",
+    "ToolProgress",
+    "ToolResult",
+    "ToolSource",
+    "ToolSpec",
+    "ToolStarted",
+    "TurnEnded",
+    "TurnStarted",
+    "UnknownEvent",
+    "UnknownPart",
+    "Usage",
+    "UsageError",
+    "UsageReport",
+    "Writes",
+    "assistant_message",
+    "decode_event",
+    "decode_message",
+    "encode_event",
+    "encode_message",
+    "hookimpl",
+    "resolve_effects",
+    "tool",
+    "tool_message",
+    "user_message",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'hermes_plugins' has no attribute {name!r}")
+    value: object = getattr(import_module(f"hermes_plugins.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
