@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hermes_plugins._dialects import Delta as Delta
     from hermes_plugins._dialects import Dialect as Dialect
     from hermes_plugins._dialects import Endpoint as Endpoint
+    from hermes_plugins._dialects import Finish as Finish
     from hermes_plugins._dialects import FinishMark as FinishMark
     from hermes_plugins._dialects import ModelRequest as ModelRequest
     from hermes_plugins._dialects import ReasoningPiece as ReasoningPiece
@@ -111,6 +112,8 @@ if TYPE_CHECKING:
     from hermes_plugins._providers import Auth as Auth
     from hermes_plugins._providers import ModelInfo as ModelInfo
     from hermes_plugins._providers import ProviderProfile as ProviderProfile
+    from hermes_plugins._redaction import REDACTION_MARK as REDACTION_MARK
+    from hermes_plugins._redaction import contains_mask as contains_mask
     from hermes_plugins._store import Record as Record
     from hermes_plugins._store import Records as Records
     from hermes_plugins._store import SearchAnswer as SearchAnswer
@@ -154,6 +157,7 @@ _HOME: dict[str, str] = {
     "ExecResult": "_environments",
     "Fetches": "_effects",
     "FileStat": "_environments",
+    "Finish": "_dialects",
     "FinishMark": "_dialects",
     "HermesError": "_errors",
     "Host": "_host",
@@ -183,6 +187,7 @@ _HOME: dict[str, str] = {
     "ProviderError": "_errors",
     "ProviderProfile": "_providers",
     "Pure": "_effects",
+    "REDACTION_MARK": "_redaction",
     "Reads": "_effects",
     "ReasoningDelta": "_events",
     "ReasoningPiece": "_dialects",
@@ -232,6 +237,7 @@ _HOME: dict[str, str] = {
     "UsageReport": "_dialects",
     "Writes": "_effects",
     "assistant_message": "_messages",
+    "contains_mask": "_redaction",
     "decode_event": "_events",
     "decode_message": "_messages",
     "encode_event": "_events",
@@ -244,6 +250,7 @@ _HOME: dict[str, str] = {
 }
 
 __all__ = [
+    "REDACTION_MARK",
     "Accepted",
     "Allow",
     "AnyEvent",
@@ -271,6 +278,7 @@ __all__ = [
     "ExecResult",
     "Fetches",
     "FileStat",
+    "Finish",
     "FinishMark",
     "HermesError",
     "Host",
@@ -349,6 +357,7 @@ __all__ = [
     "UsageReport",
     "Writes",
     "assistant_message",
+    "contains_mask",
     "decode_event",
     "decode_message",
     "encode_event",

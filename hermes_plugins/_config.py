@@ -8,6 +8,8 @@ The example file, ``hermes config check`` and the docs come from it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 Meta = msgspec.Meta
@@ -20,9 +22,12 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class ConfigSection(msgspec.Struct, frozen=True, kw_only=True):
     """What ``hermes_register_config`` returns: the plugin's section and the names of its secrets.
 
-    ``env`` lists variables that ``hermes config set NAME …`` writes to .env.
+    ``env`` lists variables that ``hermes config set NAME …`` writes to .env. ``inherits`` maps a
+    field to the kernel's key (such as ``memory.memory_chars``) that it takes where the section is
+    silent.
     """
 
     name: str
     schema: type[Section]
     env: tuple[str, ...] = ()
+    inherits: Mapping[str, str] = {}

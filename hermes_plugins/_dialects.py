@@ -27,7 +27,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request to a model.
 
     ``tools`` is the rendered tool list of the session: name, description and JSON Schema of each.
-    ``extras`` goes to the top level of the wire request as it is.
+    ``extras`` goes to the top level of the wire request as it is, in place of what the dialect would
+    send under that name; None leaves a field out. ``reasoning_field`` is the profile's.
     """
 
     model: str
@@ -36,6 +37,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools: Sequence[ToolSpec] = ()
     max_output: int = 0
     extras: Mapping[str, Json] = {}
+    reasoning_field: str = ""
     session_id: str = ""
 
 
@@ -48,7 +50,10 @@ class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and how a request is sent; ``headers`` carry the authentication. Never logged whole."""
+    """Where and how a request is sent; ``headers`` carry the authentication. Never logged whole.
+
+    ``url`` is whole: the provider's ``base_url`` and the dialect's ``path``.
+    """
 
     http: HttpClient
     url: str
@@ -100,6 +105,9 @@ Delta: TypeAlias = TextPiece | ReasoningPiece | ToolFragment | UsageReport | Fin
 
 class Dialect(Protocol):
     """A wire format."""
+
+    path: str
+    """What stands behind a provider's ``base_url``, such as ``/chat/completions``."""
 
     def stream(self, request: ModelRequest, endpoint: Endpoint) -> AsyncIterator[Delta]:
         """Send the request and yield what comes back, as an async generator.

@@ -7,9 +7,12 @@ File and terminal tools use nothing else, so they work the same in all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
+
+if TYPE_CHECKING:
+    from hermes_plugins._tools import Cancelled
 
 FileKind: TypeAlias = Literal["file", "folder", "other", "missing"]
 
@@ -49,7 +52,10 @@ class Process(Protocol):
     command: str
     pid: int
     started: float
-    exit_code: int | None
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; 128 + N when signal N ended it."""
 
     def output(self, *, since: int = 0) -> tuple[str, int]:
         """What it printed from character ``since`` on, and where the next read starts."""
@@ -114,19 +120,30 @@ class Environment(Protocol):
         stdin: str | None = None,
         output_limit: int = 50_000,
         session_key: str = "",
+        cancelled: Cancelled | None = None,
     ) -> ExecResult:
         """Run a command (a shell line, or an argument list without a shell) and wait for its end.
 
         Standard input is closed unless ``stdin`` is given. On time-out or cancellation the whole
-        process group is killed. Returns when the command ends, also when a child it left behind
-        still holds its output. With ``session_key``, the working directory and exported variables
-        carry over to the next call with that key.
+        process group is killed: when ``cancelled`` is set the call returns what was printed so far,
+        when the calling task is cancelled it passes that on. Returns when the command ends, also
+        when a child it left behind still holds its output. With ``session_key``, the working
+        directory and exported variables of a shell line carry over to the next call with that key;
+        a ``cwd`` given there counts for that call alone.
         """
 
     async def start(
-        self, command: str, *, cwd: str = "", env: Mapping[str, str] | None = None
+        self,
+        command: str,
+        *,
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        session_key: str = "",
     ) -> Process:
-        """Start a shell line in the background."""
+        """Start a shell line in the background, with an open standard input.
+
+        With ``session_key`` it starts from what carried over; nothing of it carries over.
+        """
 
     def processes(self) -> Sequence[Process]:
         """The background processes of this environment, running and ended."""

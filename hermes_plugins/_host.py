@@ -65,7 +65,7 @@ class Host(Protocol):
             ConfigError: a value does not fit; names file, line and key.
         """
 
-    def services(self, family: str) -> Sequence[object]:
+    async def services(self, family: str) -> Sequence[object]:
         """The services of a family that are installed and enabled, in the host's rank."""
 
     def records(self, namespace: str) -> Records:

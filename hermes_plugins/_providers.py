@@ -65,6 +65,8 @@ class ProviderProfile(msgspec.Struct, frozen=True, kw_only=True):
     key_header: str = "authorization"
     """``authorization`` sends ``Bearer KEY``; any other header gets the key alone."""
     key_required: bool = True
+    reasoning_field: str = ""
+    """Name of the wire field in which past reasoning must be sent back; "" where it must not."""
     local: bool = False
     """A server on this machine: offered when its port answers, no key, no cost."""
     priority: int = 50

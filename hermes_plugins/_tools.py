@@ -22,6 +22,7 @@ from hermes_plugins._messages import FailureKind, Json, ResultStatus
 if typing.TYPE_CHECKING:
     from hermes_plugins._clock import Clock
     from hermes_plugins._environments import Environment
+    from hermes_plugins._host import Host
 
 T = TypeVar("T")
 
@@ -66,10 +67,15 @@ class ToolContext(Protocol):
     workspace: str
     """Absolute path of the folder that relative paths start from."""
     environment: Environment
+    host: Host
+    """The handle of the plugin that owns the tool."""
     clock: Clock
-    cancelled: Cancelled
     result_chars: int
     """How many characters of result fit into the model's window; more is spilled to a file."""
+
+    @property
+    def cancelled(self) -> Cancelled:
+        """Tells that the call should stop."""
 
     def progress(self, text: str) -> None:
         """Tell the person how far the call is; safe in any thread."""

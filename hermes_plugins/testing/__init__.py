@@ -8,7 +8,46 @@ a test run that does not ask for it is left alone.
 
 from __future__ import annotations
 
+from hermes_plugins.testing import replies
 from hermes_plugins.testing._clock import VirtualClock
-from hermes_plugins.testing._fixtures import anyio_backend, hermes_home, no_outside_network
+from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
+from hermes_plugins.testing._conformance_environment import EnvironmentConformance
+from hermes_plugins.testing._conformance_provider import ProviderConformance, imported_by
+from hermes_plugins.testing._conformance_tools import ToolSetConformance, call_tool
+from hermes_plugins.testing._context import FakeCancelled, FakeContext, FakeHost
+from hermes_plugins.testing._environments import FolderEnvironment
+from hermes_plugins.testing._fixtures import (
+    anyio_backend,
+    hermes_home,
+    model_server,
+    no_outside_network,
+)
+from hermes_plugins.testing._recording import RecordingEnvironment, Touch, undeclared
+from hermes_plugins.testing._server import ScriptedRequest, ScriptedServer
 
-__all__ = ["VirtualClock", "anyio_backend", "hermes_home", "no_outside_network"]
+__all__ = [
+    "Answer",
+    "DialectConformance",
+    "EnvironmentConformance",
+    "FakeCancelled",
+    "FakeContext",
+    "FakeHost",
+    "FolderEnvironment",
+    "ProviderConformance",
+    "RecordingEnvironment",
+    "ScriptedRequest",
+    "ScriptedServer",
+    "ToolSetConformance",
+    "Touch",
+    "VirtualClock",
+    "a_request",
+    "anyio_backend",
+    "ask",
+    "call_tool",
+    "hermes_home",
+    "imported_by",
+    "model_server",
+    "no_outside_network",
+    "replies",
+    "undeclared",
+]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_plugins.testing._server import ScriptedServer
+
 _SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
@@ -44,3 +46,10 @@ def no_outside_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
     yield
+
+
+@pytest.fixture
+def model_server() -> Iterator[ScriptedServer]:
+    """A scripted OpenAI-compatible server that is listening; give it replies with ``script()``."""
+    with ScriptedServer() as server:
+        yield server

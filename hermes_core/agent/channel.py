@@ -1,0 +1,89 @@
+"""The bounded stream of events between a turn and whoever reads it.
+
+256 events. When it is full, neighbouring text deltas are merged and anything else waits: that is the
+back-pressure. Every reader has a channel of its own, so a slow one delays the turn but loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import msgspec
+
+from hermes_plugins._events import Event, ReasoningDelta, TextDelta
+
+CAPACITY = 256
+
+
+class EventChannel:
+    """One reader's queue of events."""
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._closed = False
+        self._reader: asyncio.Future[None] | None = None
+        self._writers: deque[asyncio.Future[None]] = deque()
+
+    def offer(self, event: Event) -> bool:
+        """Put an event without waiting; False when the channel is full and it cannot be merged."""
+        if self._closed:
+            return True
+        if len(self._events) >= CAPACITY and not self._merge(event):
+            return False
+        if len(self._events) < CAPACITY:
+            self._events.append(event)
+        self._wake_reader()
+        return True
+
+    async def put(self, event: Event) -> None:
+        """Put an event, waiting for room."""
+        while not self.offer(event):
+            room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._writers.append(room)
+            await room
+
+    def close(self) -> None:
+        """No more events will come; what is queued can still be read."""
+        self._closed = True
+        self._wake_reader()
+
+    def abandon(self) -> None:
+        """The reader is gone: nothing is kept any more, and nobody waits for room."""
+        self._closed = True
+        self._events.clear()
+        self._wake_writers()
+
+    def __aiter__(self) -> EventChannel:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        event = self._events.popleft()
+        if self._writers:
+            self._wake_writers()
+        return event
+
+    def _merge(self, event: Event) -> bool:
+        last = self._events[-1]
+        if isinstance(event, TextDelta) and isinstance(last, TextDelta):
+            self._events[-1] = msgspec.structs.replace(last, text=last.text + event.text)
+            return True
+        if isinstance(event, ReasoningDelta) and isinstance(last, ReasoningDelta):
+            self._events[-1] = msgspec.structs.replace(last, text=last.text + event.text)
+            return True
+        return False
+
+    def _wake_reader(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def _wake_writers(self) -> None:
+        while self._writers:
+            writer = self._writers.popleft()
+            if not writer.done():
+                writer.set_result(None)

@@ -1,0 +1,273 @@
+"""``hermes config``: show, get, set, unset, path, check, schema. Bare ``hermes config`` shows.
+
+Reading commands answer with text, or with JSON (``--json``). Secrets are never shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+import click
+import msgspec
+
+from hermes_core import config_tree as trees
+from hermes_core.config import Config, load_config, process_environment, read_config
+from hermes_core.config_layers import canonical_key, find_project_file
+from hermes_core.config_schema import Settings
+from hermes_core.config_tree import Node, Origin
+from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, resolve_paths
+from hermes_plugins import Paths, Section, UsageError
+
+_HIDDEN = "********"
+_REFERENCE = re.compile(r"\$\{\w+\}")
+_as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSON.")
+
+
+@click.group("config", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Show and change settings."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(show)
+
+
+@command.command()
+@_as_json
+@click.pass_context
+def show(ctx: click.Context, as_json: bool = False) -> None:
+    """Every setting, and where it comes from."""
+    rows = list(_rows(load(ctx)))
+    if as_json:
+        click.echo(_json({row.key: {"value": row.value, **_place(row.origin)} for row in rows}))
+        return
+    width = min(max(len(row.key) for row in rows), 40)
+    for row in rows:
+        origin = "" if row.origin.layer == "default" else f"   ({row.origin})"
+        click.echo(f"{row.key:<{width}}  {_text(row.value)}{origin}")
+
+
+@command.command()
+@click.argument("key")
+@_as_json
+@click.pass_context
+def get(ctx: click.Context, key: str, as_json: bool) -> None:
+    """The value of KEY."""
+    key = canonical_key(key)
+    config = load(ctx)
+    rows = [row for row in _rows(config) if row.key == key or row.key.startswith(f"{key}.")]
+    if trees.field_at(Settings, key) is None:
+        raise UsageError(f"There is no setting {key}.", hint="See `hermes config show`.")
+    if len(rows) == 1 and rows[0].key == key:
+        value, place = rows[0].value, _place(rows[0].origin)
+    else:
+        value, place = {row.key.removeprefix(f"{key}."): row.value for row in rows} or None, {}
+    click.echo(_json({"key": key, "value": value, **place}) if as_json else _text(value, bare=True))
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value", required=False)
+@click.pass_context
+def set_(ctx: click.Context, key: str, value: str | None) -> None:
+    """Set KEY to VALUE in hermes.yaml.
+
+    A variable such as OPENAI_API_KEY goes to .env. Without VALUE it is asked for, unseen, or read from
+    standard input, so that it stays out of the shell's history.
+    """
+    from hermes_core import config_edit
+
+    declared = _declared_env(ctx)
+    secret = config_edit.is_variable(key, declared)
+    if value is None:
+        value = _ask(key, secret)
+    file = config_edit.set_value(
+        _paths(ctx), key, value, declared_env=declared, schemas=_schemas(ctx)
+    )
+    shown = key if secret or _is_secret(key) else f"{key} = {value}"
+    click.echo(f"{shown}: written to {file}")
+
+
+@command.command()
+@click.argument("key")
+@click.pass_context
+def unset(ctx: click.Context, key: str) -> None:
+    """Remove KEY from hermes.yaml, or a variable from .env."""
+    from hermes_core import config_edit
+
+    removed = config_edit.unset_value(_paths(ctx), key, declared_env=_declared_env(ctx))
+    click.echo(f"{key}: removed" if removed else f"{key} was not set")
+
+
+@command.command()
+@_as_json
+@click.pass_context
+def path(ctx: click.Context, as_json: bool) -> None:
+    """Where hermes.yaml is."""
+    paths = _paths(ctx)
+    file = paths.home / SETTINGS_FILE
+    if not as_json:
+        click.echo(str(file))
+        return
+    project = find_project_file(_folder(paths), file)
+    files = {"settings": file, "secrets": paths.home / SECRETS_FILE, "project": project}
+    click.echo(_json({name: str(item) if item else None for name, item in files.items()}))
+
+
+@command.command()
+@_as_json
+@click.pass_context
+def check(ctx: click.Context, as_json: bool) -> None:
+    """Tell what is wrong with the settings; exit status 1 when something is."""
+    paths = _paths(ctx)
+    config = read_config(paths, cwd=_folder(paths), environ=process_environment())
+    problems = list(config.problems)
+    for name, schema in _schemas(ctx).items():
+        problems += config.check_plugin(name, schema)
+    bad = any(item.severity != "note" for item in problems)
+    if as_json:
+        click.echo(_json([msgspec.to_builtins(item) for item in problems]))
+    else:
+        for item in problems:
+            click.echo(f"{item.severity}: {item}")
+        if not problems:
+            click.echo("Nothing to mend.")
+    ctx.exit(1 if bad else 0)
+
+
+@command.command()
+@_as_json
+def schema(as_json: bool) -> None:
+    """The JSON Schema of hermes.yaml, for editors."""
+    del as_json
+    click.echo(_json(json_schema()))
+
+
+def load(ctx: click.Context) -> Config:
+    """The settings that a command works with.
+
+    Raises:
+        ConfigError: a file is broken.
+    """
+    paths = _paths(ctx)
+    return load_config(paths, cwd=_folder(paths), environ=process_environment())
+
+
+def json_schema() -> dict[str, object]:
+    """The JSON Schema of hermes.yaml."""
+    schema = msgspec.json.schema(Settings)
+    for name, definition in schema["$defs"].items():
+        section = {"ToolsetsSettings": "sets", "PluginsSettings": "sections"}.get(name)
+        if section is not None:
+            definition["additionalProperties"] = definition["properties"].pop(section)[
+                "additionalProperties"
+            ]
+    return schema
+
+
+class _Row(msgspec.Struct, frozen=True):
+    key: str
+    value: object
+    origin: Origin
+
+
+def _rows(config: Config) -> Iterator[_Row]:
+    visible = _visible(config.settings, config.tree, "", secret=False)
+    return _flat(visible, config.tree, "")
+
+
+def _flat(value: object, tree: Node, key: str) -> Iterator[_Row]:
+    if not isinstance(value, dict):
+        yield _Row(key, value, tree.origin if tree.value is not None else Origin())
+        return
+    for name, item in value.items():
+        yield from _flat(item, _child(tree, name), f"{key}.{name}" if key else name)
+
+
+def _visible(value: object, tree: Node, name: str, *, secret: bool) -> object:
+    """A value as plain data, secrets hidden, and texts as they were before ``${NAME}`` was filled in."""
+    if isinstance(value, msgspec.Struct):
+        shown: dict[str, object] = {}
+        for field in trees.fields_of(type(value)).values():
+            item = getattr(value, field.name)
+            below = tree if field.rest else _child(tree, field.name)
+            hide = secret or (field.secret and item != field.default)
+            part = _visible(item, below, field.name, secret=hide)
+            shown |= part if field.rest and isinstance(part, dict) else {field.name: part}
+        return shown
+    if isinstance(value, dict):
+        return {
+            key: _visible(item, _child(tree, key), key, secret=secret)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        nodes = tree.value if isinstance(tree.value, list) else [Node(None)] * len(value)
+        pairs = zip(value, nodes, strict=False)
+        return [_visible(item, below, name, secret=secret) for item, below in pairs]
+    if tree.source and (not secret or _REFERENCE.fullmatch(tree.source)):
+        return tree.source
+    is_secret = secret or (isinstance(value, str) and bool(value) and trees.is_secret_name(name))
+    return _HIDDEN if is_secret else value
+
+
+def _child(tree: Node, name: str) -> Node:
+    found = tree.value.get(name) if isinstance(tree.value, dict) else None
+    return found or Node(None)
+
+
+def _is_secret(key: str) -> bool:
+    field = trees.field_at(Settings, canonical_key(key))
+    return (field is not None and field.secret) or trees.is_secret_name(key)
+
+
+def _place(origin: Origin) -> dict[str, object]:
+    return {"layer": origin.layer, "file": origin.file, "line": origin.line}
+
+
+def _text(value: object, *, bare: bool = False) -> str:
+    """A value on one line; with ``bare``, a text as it is."""
+    if isinstance(value, str) and (bare or (value and "\n" not in value)):
+        return value
+    return "" if value is None and bare else json.dumps(value, ensure_ascii=False)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _ask(key: str, secret: bool) -> str:
+    if sys.stdin.isatty():
+        answer: str = click.prompt(key, hide_input=secret or _is_secret(key))
+        return answer
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _given(ctx: click.Context, name: str, default: object) -> object:
+    return ctx.obj.get(name, default) if isinstance(ctx.obj, dict) else default
+
+
+def _declared_env(ctx: click.Context) -> Collection[str]:
+    """Variables that installed plugins declare."""
+    given = _given(ctx, "declared_env", ())
+    return given if isinstance(given, Collection) else ()
+
+
+def _schemas(ctx: click.Context) -> Mapping[str, type[Section]]:
+    """Sections of installed plugins, by name."""
+    given = _given(ctx, "plugin_schemas", {})
+    return given if isinstance(given, Mapping) else {}
+
+
+def _paths(ctx: click.Context) -> Paths:
+    return resolve_paths(process_environment(), profile=str(_given(ctx, "profile", "") or ""))
+
+
+def _folder(paths: Paths) -> Path:
+    """The working directory; the home when it is gone."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return paths.home

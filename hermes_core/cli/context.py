@@ -1,0 +1,65 @@
+"""What commands share: the home, the settings and the table of plugins, made when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from hermes_core.config import Config, load_config, process_environment
+from hermes_core.discovery import Discovery, Found
+from hermes_core.paths import resolve_paths
+from hermes_plugins._errors import HermesError, UsageError
+from hermes_plugins._host import Paths
+
+
+def paths_of(ctx: click.Context) -> Paths:
+    """The home that this call works on."""
+    return resolve_paths(
+        process_environment(), profile=(ctx.find_root().obj or {}).get("profile", "")
+    )
+
+
+def working_folder() -> Path:
+    """Where the call was made.
+
+    Raises:
+        UsageError: the folder is gone or cannot be read.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            "the current folder is gone.", hint="`cd` somewhere else first."
+        ) from error
+
+
+def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Config:
+    """The settings of this call."""
+    return load_config(
+        paths_of(ctx),
+        cwd=working_folder(),
+        environ=process_environment(),
+        overrides=overrides or {},
+    )
+
+
+def discovered(ctx: click.Context) -> Sequence[Found]:
+    """Commands that plugins add; a home that cannot be read has none."""
+    try:
+        config = config_of(ctx)
+        paths = paths_of(ctx)
+    except HermesError:
+        return ()
+    folders = [paths.home / "plugins", *map(Path, config.settings.plugins.paths)]
+    found = Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
+    off = set(config.settings.plugins.disabled)
+    on = set(config.settings.plugins.enabled)
+    return [
+        one
+        for one in found
+        if one.group == "hermes.commands"
+        and one.plugin not in off
+        and (one.default or one.plugin in on)
+    ]

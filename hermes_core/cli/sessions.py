@@ -1,0 +1,146 @@
+"""``hermes sessions``: what was kept."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TypeVar
+
+import click
+import msgspec
+
+from hermes_core.agent.cleaning import clean_output
+from hermes_core.cli.context import paths_of
+from hermes_core.clock import SystemClock
+from hermes_core.store.sqlite import Store
+from hermes_plugins._messages import Message
+from hermes_plugins._store import SessionInfo
+
+T = TypeVar("T")
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group("sessions")
+def command() -> None:
+    """List, show, search and export sessions.
+
+    \b
+    Examples:
+      hermes sessions list
+      hermes sessions search "docker compose"
+      hermes sessions export 20261130_101500_ab12cd > session.jsonl
+    """
+
+
+@command.command("list")
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+@_JSON
+@click.pass_context
+def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
+    """Sessions by last use, newest first."""
+    found = _with_store(ctx, lambda store: store.list(limit=limit))
+    if as_json:
+        _print_json(found)
+    elif not found:
+        click.echo("No session yet. `hermes` starts one.")
+    for info in () if as_json else found:
+        title = info.title or "(no title)"
+        click.echo(
+            f"{info.id}  {_when(info.updated)}  {info.message_count:>4}  {clean_output(title)}"
+        )
+
+
+@command.command("show")
+@click.argument("session")
+@click.option("--tools", is_flag=True, help="Show tool results whole.")
+@_JSON
+@click.pass_context
+def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -> None:
+    """The messages of a session (id, unique beginning of an id, or title)."""
+
+    async def read(store: Store) -> tuple[SessionInfo, list[Message]]:
+        from hermes_core.runtime import find_session
+
+        info = await find_session(store, session)
+        return info, [stored.message for stored in await store.messages(info.id)]
+
+    info, messages = _with_store(ctx, read)
+    if as_json:
+        _print_json({"session": info, "messages": messages})
+        return
+    click.echo(f"{info.id}  {info.title or '(no title)'}  {info.model}  {info.workspace}\n")
+    for message in messages:
+        click.echo(_shown(message, whole=tools))
+
+
+@command.command("search")
+@click.argument("query", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+@_JSON
+@click.pass_context
+def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """Messages with these words; quotes keep words together."""
+    answer = _with_store(ctx, lambda store: store.search(" ".join(query), limit=limit))
+    if as_json:
+        _print_json(answer)
+        return
+    for hit in answer.hits:
+        snippet = " ".join(clean_output(hit.snippet).split())
+        click.echo(f"{hit.session} #{hit.position} {hit.role}  {_when(hit.time)}\n    {snippet}")
+    if not answer.hits:
+        click.echo("Nothing found.")
+    elif answer.more:
+        click.echo("There are older matches; add a word to narrow it down.")
+
+
+@command.command("export")
+@click.argument("session")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), default="-", help="File; - is stdout."
+)
+@click.pass_context
+def export_session(ctx: click.Context, session: str, output: str) -> None:
+    """A session as JSON lines: a header, then one message a line."""
+
+    async def read(store: Store) -> bytes:
+        from hermes_core.runtime import find_session
+
+        return await store.export((await find_session(store, session)).id)
+
+    data = _with_store(ctx, read)
+    with click.open_file(output, "wb") as stream:
+        stream.write(data)
+
+
+def _with_store(ctx: click.Context, work: Callable[[Store], Awaitable[T]]) -> T:
+    """Open the store for one question."""
+
+    async def run() -> T:
+        store = Store(paths_of(ctx).home / "state.db", clock=SystemClock(), process="cli")
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+def _shown(message: Message, *, whole: bool) -> str:
+    text = clean_output(message.text)
+    if message.role == "tool" and not whole:
+        first = text.strip().partition("\n")[0][:100]
+        return f"  · {message.tool_name} [{message.status}] {first}"
+    calls = "".join(f"\n  · {call.name} {call.arguments[:100]}" for call in message.tool_calls)
+    mark = " (interrupted)" if message.status == "interrupted" else ""
+    return f"{message.role}{mark}: {text}{calls}\n"

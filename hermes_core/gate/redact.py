@@ -1,0 +1,190 @@
+"""One layer that hides secrets: for tool results, logs, dumps and chat.
+
+Two kinds: what looks like a secret (vendors' key formats, assignments, headers, connection strings,
+private keys) and exact values that the host knows. A mask shows at most the first 6 and last 4
+characters, and is recognisable, so that a file tool can refuse to write one back.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+
+_MASK = re.compile(r"\[secret:[^\[\]\s]{0,6}\*\*\*[^\[\]\s]{0,4}\]")
+_SHOWN_FROM = 18
+"""Shorter secrets are hidden whole: ten characters of them would be most of them."""
+
+_NAMES = (
+    r"(?:[\w.-]*[_.-])?(?:api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|"
+    r"(?:[a-z]+[_-]?)?token|[a-z]*secret|[a-z]*password|passwd|passphrase|credentials?)"
+)
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{8,}|gh[oprsu]_\w{16,}|"
+    r"github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abceoprs]-[\w-]{10,}|xapp-[\w-]{10,}|"
+    r"AIza[\w-]{30,}|A(?:KIA|SIA)[A-Z0-9]{16}|hf_\w{16,}|npm_\w{30,}|pypi-[\w-]{30,}|"
+    r"xai-[\w-]{20,}|gsk_\w{20,}|r8_\w{20,}|pplx-\w{20,}|dop_v1_\w{20,}|"
+    r"SG\.[\w-]{16,}\.[\w-]{16,}|whsec_\w{16,}|ya29\.[\w-]{20,}|tvly-[\w-]{16,}|"
+    r"nvapi-[\w-]{20,}|lin_api_\w{16,}|shp(?:at|ss|ca)_\w{16,}|dckr_pat_[\w-]{16,}|ntn_\w{20,}|"
+    r"AGE-SECRET-KEY-1\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|\d{8,10}:AA[\w-]{30,})"
+)
+_TOKEN_SIGNS = (
+    "sk-", "k_live_", "k_test_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-",
+    "xox", "xapp-", "AIza", "AKIA", "ASIA", "hf_", "npm_", "pypi-", "xai-", "gsk_", "r8_", "pplx-",
+    "dop_v1_", "SG.", "whsec_", "ya29.", "tvly-", "nvapi-", "lin_api_", "shp", "dckr_pat_", "ntn_",
+    "AGE-SECRET", "eyJ", ":AA",
+)  # fmt: skip
+_TOKENISH = re.compile(r"[-_.:][\w-]{9}|AIza|A[KS]IA")
+"""The fast way out: none of the formats above is without one of these."""
+
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?"
+    r"(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    re.DOTALL,
+)
+_CONNECTION = re.compile(r"(://[^\s:/@\"'\[]{0,256}:)([^\s/\"'@\[]{1,256})(?=@)")
+_HEADER = re.compile(
+    r"(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?"
+    r"|\b(?:set-)?cookie[\"']?\s*:\s*[\"']?|\bbearer\s+(?=[^\s\d]{0,64}\d))([^\s\"',;\[]{8,})",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    rf"((?<![\w.-])[\"']?{_NAMES}\\?[\"']?[ \t]*(:|=)=?[ \t]*)"
+    r"(\\?\"[^\"\\\n]+|'[^'\n]+|[^\s\"'`,;&|(){}\[\]<>]+)",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(
+    r"((?<![\w.])[A-Z][A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|_AUTH|_DSN)=)"
+    r"(\"[^\"\n]+|'[^'\n]+|[^\s\"'`,;&|(){}\[\]<>]+)"
+)
+_FIELD_SIGNS = ("key", "token", "secret", "passw", "passphrase", "credential")
+_HARMLESS = re.compile(
+    r"[\"'\\]*(?:[$%<{*]|\[secret:|\.{3}|https?://|your[_-]|x{3,}"
+    r"|(?:true|false|none|null|undefined|str|string|bytes|int|bool|any|optional|\d{1,5})\W*$)",
+    re.IGNORECASE,
+)
+_LOOKS_SECRET = re.compile(r"[0-9!@#%^&*+/=~]|\w-\w")
+_OPEN = re.compile(
+    rf"(?:{_NAMES}|authorization|cookie|bearer)\\?[\"']?\s*(?:$|[:=].*)|[A-Z_]{{3,}}=\S*$|://\S*$"
+    r"|bearer\s+\S*$|-----BEGIN (?!.*-----END ).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_MAX_HELD = 16_000
+
+
+def redact(text: str) -> str:
+    """``text`` with everything that looks like a secret masked."""
+    if _TOKENISH.search(text):
+        if "-----BEGIN" in text:
+            text = _PRIVATE_KEY.sub(lambda match: mask(""), text)
+        if "://" in text and "@" in text:
+            text = _CONNECTION.sub(lambda match: match[1] + mask(match[2]), text)
+        if any(sign in text for sign in _TOKEN_SIGNS):
+            text = _TOKEN.sub(lambda match: mask(match[0]), text)
+    if "earer" in text or "uthorization" in text or "ookie" in text or "EARER" in text:
+        text = _HEADER.sub(lambda match: match[1] + mask(match[2]), text)
+    if "=" in text or ":" in text:
+        lowered = text.lower()
+        if any(sign in lowered for sign in _FIELD_SIGNS):
+            text = _FIELD.sub(_mask_field, text)
+        if "=" in text:
+            text = _VARIABLE.sub(_mask_variable, text)
+    return text
+
+
+def mask(secret: str) -> str:
+    """What stands in place of ``secret``."""
+    if len(secret) < _SHOWN_FROM:
+        return "[secret:***]"
+    head, tail = (re.sub(r"[\[\]\s]", "*", part) for part in (secret[:6], secret[-4:]))
+    return f"[secret:{head}***{tail}]"
+
+
+def contains_mask(text: str) -> bool:
+    """Whether ``text`` has a mask in it, which would overwrite the secret it stands for."""
+    return "[secret:" in text and _MASK.search(text) is not None
+
+
+def _mask_field(match: re.Match[str]) -> str:
+    before, separator, value = match.groups()
+    quoted = value.lstrip("\\")[:1] in ("'", '"')
+    if _HARMLESS.match(value) or (quoted and (" " in value or len(value) < 5)):
+        return match[0]
+    if not quoted and (len(value) < 6 or not _LOOKS_SECRET.search(value)):
+        return match[0]
+    return before + _mask_value(value)
+
+
+def _mask_variable(match: re.Match[str]) -> str:
+    return match[0] if _HARMLESS.match(match[2]) else match[1] + _mask_value(match[2])
+
+
+def _mask_value(value: str) -> str:
+    bare = value.lstrip("\\\"'")
+    return value[: len(value) - len(bare)] + mask(bare)
+
+
+class Redactor:
+    """`redact`, and exact values that this host knows to be secret (6 characters or more)."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = sorted({one for one in secrets if len(one) >= 6}, key=len, reverse=True)
+
+    def redact(self, text: str) -> str:
+        """``text`` without secrets."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, mask(secret))
+        return redact(text)
+
+
+class StreamRedactor:
+    """Redacts text that arrives in pieces: ``feed`` returns what is safe to show so far.
+
+    The last word is held back, and the rest of the line from where a secret may have begun; a
+    private key until its end, at most 16,000 characters.
+    """
+
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self._redact = (redactor or Redactor()).redact
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Take more text; return what can no longer become part of a secret."""
+        held = self._held + text
+        cut = self._safe_length(held)
+        self._held = held[cut:]
+        return self._redact(held[:cut]) if cut else ""
+
+    def flush(self) -> str:
+        """The rest, at the end of the stream."""
+        held, self._held = self._held, ""
+        return self._redact(held)
+
+    def _safe_length(self, held: str) -> int:
+        space = max(held.rfind(" "), held.rfind("\n"), held.rfind("\t")) + 1
+        if space == 0:
+            return len(held) if len(held) > _MAX_HELD else 0
+        key = held.rfind("-----BEGIN ")
+        if key >= 0 and "-----END " not in held[key:]:
+            return key if len(held) - key <= _MAX_HELD else len(held)
+        line = held.rfind("\n") + 1
+        opened = _OPEN.search(held[line:space])
+        if opened is None:
+            return space
+        start = line + opened.start()
+        return held.rfind(" ", 0, start) + 1 if start > line else line
+
+
+class RedactingFormatter(logging.Formatter):
+    """Formats a log record and takes the secrets out of all of it, its traceback too."""
+
+    def __init__(
+        self, fmt: str | None = None, datefmt: str | None = None, *, redactor: Redactor | None = None
+    ) -> None:
+        super().__init__(fmt, datefmt)
+        self._redact = (redactor or Redactor()).redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, redacted."""
+        return self._redact(super().format(record))

@@ -1,0 +1,367 @@
+"""Sessions, messages, leases, drafts and usage: what `Store` does to the tables.
+
+Every function takes the connection first and does plain SQL; the writer wraps those that change
+something in a transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hermes_core.store import repair, search
+from hermes_core.store.database import Connection
+from hermes_plugins._errors import SessionBusy, StoreError
+from hermes_plugins._messages import Message, Usage, encode_message
+from hermes_plugins._store import SessionInfo, StoredMessage
+
+LEASE_SECONDS = 30.0
+"""How long a session stays taken without a sign of life from its writer."""
+
+_INFO = (
+    "SELECT key, id, title, face, model, workspace, parent, kind, created, updated, message_count"
+    " FROM sessions"
+)
+_CREATE = (
+    "INSERT INTO sessions (id, title, face, model, workspace, parent, kind, created, updated,"
+    " message_count, system, tools) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_FILES = (
+    "SELECT s.key, a.body, b.body FROM sessions s JOIN texts a ON a.id = s.system JOIN texts b ON"
+)
+_SETUP = f"{_FILES} b.id = s.tools WHERE s.id = ?"
+_HELD = "SELECT key, holder, pid, host, lease_until, fence FROM sessions WHERE id = ?"
+_TAKE = (
+    "UPDATE sessions SET fence = fence + 1, holder = ?, pid = ?, host = ?, lease_until = ?"
+    " WHERE key = ?"
+)
+_RENEW = "UPDATE sessions SET lease_until = ? WHERE key = ? AND fence = ?"
+_ADVANCE = (
+    "UPDATE sessions SET message_count = message_count + ?, model_calls = model_calls + ?,"
+    " updated = ?, lease_until = ? WHERE key = ? AND fence = ?"
+)
+_INSERT = (
+    "INSERT INTO messages (session, position, time, role, body)"
+    " VALUES (?, ?, ?, ?, CAST(? AS TEXT))"
+)
+_ROWS = (
+    "SELECT position, time, CAST(body AS BLOB) FROM messages WHERE session = ? AND position > ?"
+    " ORDER BY position LIMIT ?"
+)
+_SPEND = (
+    "INSERT INTO usage (session, model, input, output, cached, reasoning, cost)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, model) DO UPDATE SET"
+    " input = input + excluded.input, output = output + excluded.output,"
+    " cached = cached + excluded.cached, reasoning = reasoning + excluded.reasoning,"
+    " cost = CASE WHEN excluded.cost IS NULL THEN cost ELSE coalesce(cost, 0) + excluded.cost END"
+)
+_SPENT = "SELECT model, input, output, cached, reasoning, cost FROM usage WHERE session = ?"
+_DRAFT = (
+    "INSERT OR REPLACE INTO drafts (session, time, text, reasoning)"
+    " SELECT key, ?, ?, ? FROM sessions WHERE key = ? AND fence = ?"
+)
+_COUNT = (
+    "UPDATE sessions SET message_count = max(message_count,"
+    " (SELECT coalesce(max(position), 0) FROM messages WHERE session = key)) WHERE key = ?"
+)
+_COPY = (
+    "SELECT position, time, role, CAST(body AS BLOB) FROM messages WHERE session = ? ORDER BY id"
+)
+_FORGET_TEXTS = (
+    "DELETE FROM texts WHERE NOT EXISTS"
+    " (SELECT 1 FROM sessions WHERE system = texts.id OR tools = texts.id)"
+)
+
+
+class Token(msgspec.Struct, frozen=True):
+    """Proof of the right to write: the session, its row and the count of takings."""
+
+    session_id: str
+    key: int
+    fence: int
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who takes a session."""
+
+    name: str
+    pid: int
+    host: str
+
+
+# --------------------------------------------------------------------------------------
+# Reading
+# --------------------------------------------------------------------------------------
+
+
+def get(connection: Connection, session_id: str) -> SessionInfo | None:
+    """One session."""
+    found = _infos(connection, "WHERE id = ?", (session_id,))
+    return found[0] if found else None
+
+
+def named(connection: Connection, name: str) -> list[SessionInfo]:
+    """The session with that id; else those with that title, and the one whose id begins so."""
+    if exact := get(connection, name):
+        return [exact]
+    if not name:
+        return []
+    found = _infos(connection, "WHERE title = ? ORDER BY updated DESC", (name,))
+    begin = _infos(connection, "WHERE id >= ? AND id < ? LIMIT 2", (name, name + "\U0010ffff"))
+    if len(begin) == 1 and begin[0] not in found:
+        found.append(begin[0])
+    return sorted(found, key=lambda info: info.updated, reverse=True)
+
+
+def recent(connection: Connection, limit: int, before: float | None) -> list[SessionInfo]:
+    """Sessions by last use, newest first."""
+    until = float("inf") if before is None else before
+    return _infos(
+        connection, "WHERE updated < ? ORDER BY updated DESC, key DESC LIMIT ?", (until, limit)
+    )
+
+
+def messages(
+    connection: Connection, session_id: str, after: int = 0, limit: int | None = None
+) -> list[StoredMessage]:
+    """Messages of a session in order; none of an unknown one."""
+    found = connection.execute(_HELD, (session_id,)).fetchone()
+    if found is None:
+        return []
+    rows = connection.execute(_ROWS, (found[0], after, -1 if limit is None else limit))
+    return repair.read(rows, session_id)
+
+
+def setup(connection: Connection, session_id: str) -> tuple[str, bytes]:
+    """System prompt and tool list, as stored."""
+    found = connection.execute(_SETUP, (session_id,)).fetchone()
+    if found is None:
+        raise _unknown(session_id)
+    return found[1].decode(), found[2]
+
+
+def usage(connection: Connection, session_id: str) -> dict[str, Usage]:
+    """What each model used."""
+    found = connection.execute(_HELD, (session_id,)).fetchone()
+    return {} if found is None else _usage(connection, found[0])
+
+
+def _usage(connection: Connection, key: int) -> dict[str, Usage]:
+    return {
+        model: Usage(input=read, output=written, cached=cached, reasoning=thought, cost=cost)
+        for model, read, written, cached, thought, cost in connection.execute(_SPENT, (key,))
+    }
+
+
+def _infos(connection: Connection, where: str, values: Sequence[object]) -> list[SessionInfo]:
+    rows = connection.execute(f"{_INFO} {where}", values).fetchall()
+    fields = SessionInfo.__struct_fields__
+    return [
+        SessionInfo(
+            **dict(zip(fields, row[1:], strict=False)),
+            usage=sum(_usage(connection, row[0]).values(), Usage()),
+        )
+        for row in rows
+    ]
+
+
+# --------------------------------------------------------------------------------------
+# The lease
+# --------------------------------------------------------------------------------------
+
+
+def take(connection: Connection, session_id: str, holder: Holder, now: float) -> Token:
+    """Take the right to write, if nobody alive has it."""
+    found = connection.execute(_HELD, (session_id,)).fetchone()
+    if found is None:
+        raise _unknown(session_id)
+    if busy := _holder(found, holder.host, now):
+        raise SessionBusy(session_id, busy)
+    row = (holder.name, holder.pid, holder.host, now + LEASE_SECONDS, found[0])
+    connection.execute(_TAKE, row)
+    return Token(session_id, found[0], found[5] + 1)
+
+
+def renew(connection: Connection, token: Token, now: float) -> None:
+    """Say that the writer lives; with ``now`` in the past: that it has ended."""
+    if not connection.execute(_RENEW, (now + LEASE_SECONDS, token.key, token.fence)).rowcount:
+        raise _lost(connection, token)
+
+
+def release(connection: Connection, token: Token) -> None:
+    """Give the right back; one that is gone already is fine."""
+    connection.execute(_RENEW, (0, token.key, token.fence))
+
+
+def _holder(row: tuple[object, ...], host: str, now: float) -> str:
+    """Who has the session now, in words; "" for nobody who lives."""
+    _, name, pid, holder_host, until = row[:5]
+    # More than a whole lease ahead: the clock was set back since.
+    if not 0 < float(str(until)) - now <= LEASE_SECONDS:
+        return ""
+    if holder_host == host and not _alive(int(str(pid))):
+        return ""
+    return f"{name} (process {pid} on {holder_host})"
+
+
+def _alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # os.kill would end it; there the lease has to run out
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _unknown(session_id: str) -> StoreError:
+    return StoreError(f"there is no session {session_id}.", hint="See: hermes sessions list")
+
+
+def _lost(connection: Connection, token: Token) -> StoreError:
+    found = connection.execute(_HELD, (token.session_id,)).fetchone()
+    if found is None:
+        return StoreError(f"session {token.session_id} was deleted.")
+    _, name, pid, host = found[:4]
+    return SessionBusy(token.session_id, f"{name} (process {pid} on {host}), which took it over")
+
+
+# --------------------------------------------------------------------------------------
+# Writing
+# --------------------------------------------------------------------------------------
+
+
+def create(connection: Connection, info: SessionInfo, system: str, tools: bytes) -> int:
+    """A session without messages; ``info`` has its times. The key of its row."""
+    row = (
+        *(info.id, info.title, info.face, info.model, info.workspace, info.parent, info.kind),
+        *(info.created, info.updated, 0),
+        *(_text(connection, system.encode()), _text(connection, tools)),
+    )
+    try:
+        return connection.execute(_CREATE, row).lastrowid or 0
+    except sqlite3.IntegrityError as error:
+        raise StoreError(f"there is a session {info.id} already.") from error
+
+
+def _text(connection: Connection, body: bytes) -> int:
+    """The id of a text that is kept once."""
+    from hashlib import blake2b
+
+    digest = blake2b(body, digest_size=16).digest()
+    connection.execute("INSERT OR IGNORE INTO texts (digest, body) VALUES (?, ?)", (digest, body))
+    found = connection.execute("SELECT id FROM texts WHERE digest = ?", (digest,)).fetchone()
+    return int(found[0])
+
+
+def update_setup(connection: Connection, token: Token, system: str, tools: bytes) -> None:
+    """Another system prompt and tool list."""
+    row = (_text(connection, system.encode()), _text(connection, tools), token.key, token.fence)
+    changed = connection.execute(
+        "UPDATE sessions SET system = ?, tools = ? WHERE key = ? AND fence = ?", row
+    )
+    if not changed.rowcount:
+        raise _lost(connection, token)
+
+
+def append(
+    connection: Connection,
+    token: Token,
+    added: Sequence[Message],
+    *,
+    now: float,
+    usage: Mapping[str, Usage],
+    model_calls: int,
+) -> list[int]:
+    """Add messages at the end, unless somebody else has the session by now; their positions."""
+    row = (len(added), model_calls, now, now + LEASE_SECONDS, token.key, token.fence)
+    if not connection.execute(_ADVANCE, row).rowcount:
+        raise _lost(connection, token)
+    count = connection.execute(
+        "SELECT message_count FROM sessions WHERE key = ?", (token.key,)
+    ).fetchone()[0]
+    positions = list(range(count - len(added) + 1, count + 1))
+    for position, message in zip(positions, added, strict=True):
+        body = encode_message(message)
+        _insert(connection, (token.key, position, now, message.role, body), message.text)
+    connection.execute("DELETE FROM drafts WHERE session = ?", (token.key,))
+    for model, used in usage.items():
+        spent = (used.input, used.output, used.cached, used.reasoning, used.cost)
+        connection.execute(_SPEND, (token.key, model, *spent))
+    return positions
+
+
+def _insert(connection: Connection, row: tuple[int, int, float, str, bytes], text: str) -> None:
+    inserted = connection.execute(_INSERT, row).lastrowid or 0
+    if row[3] != "system":
+        search.add(connection, inserted, text)
+
+
+def save_draft(connection: Connection, token: Token, draft: tuple[str, str], now: float) -> None:
+    """Keep the answer so far; of a session that somebody else took: nothing."""
+    connection.execute(_DRAFT, (now, *draft, token.key, token.fence))
+
+
+def open_for_writing(connection: Connection, token: Token, now: float) -> list[StoredMessage]:
+    """All messages, with what a killed process left open closed and the partial answer kept."""
+    renew(connection, token, now)
+    connection.execute(_COUNT, (token.key,))
+    rows = connection.execute(_ROWS, (token.key, 0, -1)).fetchall()
+    valid, closings = repair.mend(repair.read(rows, token.session_id))
+    draft = connection.execute(
+        "SELECT text, reasoning FROM drafts WHERE session = ?", (token.key,)
+    ).fetchone()
+    if draft is not None and any(draft):
+        closings.append(repair.partial(*draft))
+    if not closings:
+        return valid
+    positions = append(connection, token, closings, now=now, usage={}, model_calls=0)
+    return valid + [
+        StoredMessage(position=position, time=now, message=message)
+        for position, message in zip(positions, closings, strict=True)
+    ]
+
+
+def fork(connection: Connection, session_id: str, info: SessionInfo) -> None:
+    """A new session with the messages and the setup of another."""
+    system, tools = setup(connection, session_id)
+    source = connection.execute(_HELD, (session_id,)).fetchone()[0]
+    key = create(connection, info, system, tools)
+    for position, time, role, body in connection.execute(_COPY, (source,)).fetchall():
+        _insert(connection, (key, position, time, role, body), search.text_of(body))
+    connection.execute(_COUNT, (key,))
+
+
+def set_title(connection: Connection, session_id: str, title: str) -> None:
+    """Name a session."""
+    row = (title, session_id)
+    if not connection.execute("UPDATE sessions SET title = ? WHERE id = ?", row).rowcount:
+        raise _unknown(session_id)
+
+
+def delete(connection: Connection, session_id: str, host: str, now: float) -> None:
+    """Forget a session and what its sub-agents did, unless somebody is writing it."""
+    found = connection.execute(_HELD, (session_id,)).fetchone()
+    if found is None:
+        raise _unknown(session_id)
+    if busy := _holder(found, host, now):
+        raise SessionBusy(session_id, busy)
+    children = connection.execute(
+        "SELECT id FROM sessions WHERE parent = ? AND kind = 'subagent'", (session_id,)
+    ).fetchall()
+    for (child,) in children:
+        delete(connection, child, host, now)
+    key = (found[0],)
+    bodies = "SELECT id, role, CAST(body AS BLOB) FROM messages WHERE session = ?"
+    for row, role, body in connection.execute(bodies, key).fetchall():
+        if role != "system":
+            search.remove(connection, row, search.text_of(body))
+    for table in ("messages", "drafts", "usage"):
+        connection.execute(f"DELETE FROM {table} WHERE session = ?", key)
+    connection.execute("DELETE FROM sessions WHERE key = ?", key)
+    connection.execute(_FORGET_TEXTS)

@@ -1,0 +1,318 @@
+"""The session store on SQLite: the door to everything in this folder.
+
+Implements the kit's `SessionReader` and hands out `Records`. Writing is the kernel's own: a session is
+created, taken with a lease, appended to, and given back. Methods may be called from any task of one
+event loop; several processes may share the file.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from hermes_core.store import database, search, sessions
+from hermes_core.store.database import Connection
+from hermes_core.store.records import NamespaceRecords
+from hermes_core.store.writer import Job, Reader, Writer
+from hermes_plugins._clock import Clock
+from hermes_plugins._errors import StoreError
+from hermes_plugins._messages import Message, Usage
+from hermes_plugins._store import Records, SearchAnswer, SessionInfo, StoredMessage
+
+if TYPE_CHECKING:
+    from random import Random
+
+Infos: TypeAlias = list[SessionInfo]
+Messages: TypeAlias = list[StoredMessage]
+Positions: TypeAlias = list[int]
+Findings: TypeAlias = list[str]
+
+log = logging.getLogger("hermes.store")
+
+
+class SessionSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What every request of a session begins with: the system prompt and the rendered tools."""
+
+    system: str
+    tools: bytes
+
+
+class Lease:
+    """The right to write one session; it lasts `sessions.LEASE_SECONDS` from its last use."""
+
+    def __init__(self, store: Store, token: sessions.Token) -> None:
+        self._store = store
+        self.token = token
+
+    @property
+    def session_id(self) -> str:
+        """The session."""
+        return self.token.session_id
+
+    async def renew(self) -> None:
+        """Keep it for another while; call it every 10 seconds when nothing is appended.
+
+        Raises:
+            SessionBusy: somebody took the session over.
+        """
+        await self._store.renew(self)
+
+
+class Store:
+    """All sessions of one home.
+
+    ``process`` is what others are told this process is when they want a session that it holds
+    (``hermes chat``). Nothing is opened, or made, before the first use. ``full_text`` False does
+    without FTS5, as on an SQLite that was built without it.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock, process: str, full_text: bool = True) -> None:
+        self.path = path
+        self._clock = clock
+        self._process = process
+        self._host = socket.gethostname()
+        self._reader = Reader(path, full_text=full_text)
+        self._writer = Writer(path, full_text=full_text)
+        self._warned = False
+
+    async def close(self) -> None:
+        """Finish what was asked for, and let go of the file."""
+        await self._writer.close()
+        await self._reader.close()
+
+    # ---- reading: the kit's SessionReader ------------------------------------------------
+
+    async def get(self, session_id: str) -> SessionInfo | None:
+        """One session."""
+        return await self._reader.run(lambda connection: sessions.get(connection, session_id))
+
+    async def find(self, name: str) -> Infos:
+        """Sessions whose id, unique id prefix or title is ``name``; newest first."""
+        return await self._reader.run(lambda connection: sessions.named(connection, name))
+
+    async def messages(
+        self, session_id: str, *, after: int = 0, limit: int | None = None
+    ) -> Messages:
+        """Messages of a session in order, from behind position ``after``; unreadable ones left out."""
+        return await self._reader.run(
+            lambda connection: sessions.messages(connection, session_id, after, limit)
+        )
+
+    async def list(self, *, limit: int = 20, before: float | None = None) -> Infos:
+        """Sessions by last use, newest first."""
+        return await self._reader.run(lambda connection: sessions.recent(connection, limit, before))
+
+    async def search(
+        self, query: str, *, limit: int = 20, session: str = "", role: str = ""
+    ) -> SearchAnswer:
+        """Messages with the words of ``query``; quotes keep words together; never a syntax error."""
+        scope = search.Scope(session=session, role=role)
+
+        def find(connection: Connection) -> SearchAnswer:
+            if not (connection.indexed or self._warned):
+                self._warned = True
+                log.warning("this Python's SQLite has no FTS5: search reads every message")
+            return search.find(connection, query, scope, limit=limit)
+
+        return await self._reader.run(find)
+
+    def records(self, namespace: str) -> Records:
+        """Small values of one namespace."""
+        return NamespaceRecords(
+            namespace, reader=self._reader, writer=self._writer, clock=self._clock
+        )
+
+    async def setup(self, session_id: str) -> SessionSetup:
+        """System prompt and tool list of a session.
+
+        Raises:
+            StoreError: there is no such session.
+        """
+        system, tools = await self._reader.run(
+            lambda connection: sessions.setup(connection, session_id)
+        )
+        return SessionSetup(system=system, tools=tools)
+
+    async def usage(self, session_id: str) -> Mapping[str, Usage]:
+        """What each model used in a session."""
+        return await self._reader.run(lambda connection: sessions.usage(connection, session_id))
+
+    async def export(self, session_id: str) -> bytes:
+        """A session as JSON lines: itself, then its messages.
+
+        Raises:
+            StoreError: there is no such session.
+        """
+        info = await self.get(session_id)
+        if info is None:
+            raise StoreError(f"there is no session {session_id}.", hint="See: hermes sessions list")
+        lines: Sequence[object] = [{"v": 1, "session": info}, *await self.messages(session_id)]
+        return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+
+    # ---- writing: the kernel's own -------------------------------------------------------
+
+    async def create_session(self, info: SessionInfo, *, system: str, tools: bytes) -> None:
+        """A new session without messages.
+
+        Raises:
+            StoreError: there is one with that id.
+        """
+        stamped = self._stamped(info)
+        await self._writer.run(
+            lambda connection: sessions.create(connection, stamped, system, tools)
+        )
+
+    async def fork(self, session_id: str, *, info: SessionInfo) -> None:
+        """A new session that begins with the messages and the setup of another.
+
+        Raises:
+            StoreError: there is no such session, or one with the new id.
+        """
+        stamped = self._stamped(
+            msgspec.structs.replace(info, parent=session_id, kind=info.kind or "fork")
+        )
+        await self._writer.run(lambda connection: sessions.fork(connection, session_id, stamped))
+
+    def _stamped(self, info: SessionInfo) -> SessionInfo:
+        created = info.created or self._clock.now()
+        return msgspec.structs.replace(info, created=created, updated=info.updated or created)
+
+    async def acquire(self, session_id: str, *, holder: str) -> Lease:
+        """Take the right to write a session: for 30 seconds, which every append renews.
+
+        Raises:
+            SessionBusy: somebody who lives has it.
+            StoreError: there is no such session.
+        """
+        name = holder if holder == self._process else f"{self._process}, {holder}"
+        taker = sessions.Holder(name=name, pid=os.getpid(), host=self._host)
+        now = self._clock.now()
+        token = await self._writer.run(
+            lambda connection: sessions.take(connection, session_id, taker, now)
+        )
+        return Lease(self, token)
+
+    async def renew(self, lease: Lease) -> None:
+        """See `Lease.renew`."""
+        now = self._clock.now()
+        await self._writer.run(lambda connection: sessions.renew(connection, lease.token, now))
+
+    async def release(self, lease: Lease) -> None:
+        """Give the session back; one that was taken over is fine."""
+        await self._writer.run(lambda connection: sessions.release(connection, lease.token))
+
+    async def open_for_writing(self, lease: Lease) -> Messages:
+        """All messages of a session, made valid: a partial answer is kept and marked, calls that never
+        got a result are closed as interrupted.
+
+        Raises:
+            SessionBusy: somebody took the session over.
+        """
+        now = self._clock.now()
+        return await self._writer.run(
+            lambda connection: sessions.open_for_writing(connection, lease.token, now)
+        )
+
+    async def append(
+        self,
+        lease: Lease,
+        messages: Sequence[Message],
+        *,
+        usage: Mapping[str, Usage] | None = None,
+        model_calls: int = 0,
+        final: bool = False,
+    ) -> Positions:
+        """Add messages; returns their positions when they are committed. The draft is gone then.
+
+        ``usage`` is added up per model. ``final``, for the commit that ends a turn: it survives a loss
+        of power too. A caller that is cancelled meanwhile may find them stored or not.
+
+        Raises:
+            SessionBusy: somebody took the session over; nothing was written.
+            StoreError: the disk is full or failing.
+        """
+        now = self._clock.now()
+        return await self._writer.run(
+            lambda connection: sessions.append(
+                connection,
+                lease.token,
+                messages,
+                now=now,
+                usage=usage or {},
+                model_calls=model_calls,
+            ),
+            durable=final,
+        )
+
+    def save_draft(self, lease: Lease, text: str, reasoning: str) -> None:
+        """Keep the answer so far, some time soon; a failure is only logged. Call it once a second."""
+        now = self._clock.now()
+        self._writer.post(
+            Job(
+                lambda connection: sessions.save_draft(
+                    connection, lease.token, (text, reasoning), now
+                )
+            )
+        )
+
+    async def update_setup(self, lease: Lease, *, system: str, tools: bytes) -> None:
+        """Replace system prompt and tool list (compression does).
+
+        Raises:
+            SessionBusy: somebody took the session over.
+        """
+        await self._writer.run(
+            lambda connection: sessions.update_setup(connection, lease.token, system, tools)
+        )
+
+    async def set_title(self, session_id: str, title: str) -> None:
+        """Name a session.
+
+        Raises:
+            StoreError: there is no such session.
+        """
+        await self._writer.run(lambda connection: sessions.set_title(connection, session_id, title))
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session, and those of its sub-agents.
+
+        Raises:
+            SessionBusy: somebody is writing it.
+            StoreError: there is no such session.
+        """
+        now = self._clock.now()
+        await self._writer.run(
+            lambda connection: sessions.delete(connection, session_id, self._host, now)
+        )
+
+    # ---- health --------------------------------------------------------------------------
+
+    async def check(self) -> Findings:
+        """What doctor should say, one sentence each; none: all is well.
+
+        Raises:
+            StoreError: the file cannot be opened at all.
+        """
+
+        def check(connection: Connection) -> Findings:
+            return [*database.check(connection, self.path), *search.check(connection)]
+
+        return await self._reader.run(check)
+
+    async def reindex(self) -> None:
+        """Build the search index anew; minutes for a million messages."""
+        await self._writer.run(search.make_index)
+        while await self._writer.run(search.catch_up):
+            pass
+
+
+def new_session_id(now: float, random: Random) -> str:
+    """``YYYYMMDD_HHMMSS_xxxxxx`` in the user's time zone."""
+    return f"{datetime.fromtimestamp(now):%Y%m%d_%H%M%S}_{random.getrandbits(24):06x}"

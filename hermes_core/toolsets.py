@@ -1,0 +1,69 @@
+"""Toolsets: which tools a session gets.
+
+A toolset is a name: of an entry point in ``hermes.tools``, or of a set in ``toolsets`` of hermes.yaml
+that lists ``tools`` and ``includes``. Sets nest; a circle is an error that shows itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from hermes_plugins._errors import UsageError
+
+
+class ToolsetSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """A named set of hermes.yaml."""
+
+    includes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What a choice of toolsets comes to: installed toolsets whole, and single tools by name."""
+
+    toolsets: tuple[str, ...]
+    tools: frozenset[str] = frozenset()
+
+
+def select(
+    names: Iterable[str],
+    *,
+    named: Mapping[str, ToolsetSettings],
+    installed: Collection[str],
+) -> Selection:
+    """Resolve names to installed toolsets and single tools.
+
+    Raises:
+        UsageError: a name is neither installed nor a named set, or sets include each other.
+    """
+    toolsets: dict[str, None] = {}
+    tools: set[str] = set()
+
+    def add(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            circle = " -> ".join((*path[path.index(name) :], name))
+            raise UsageError(f"toolsets include each other: {circle}.")
+        if name in named:
+            tools.update(named[name].tools)
+            for included in named[name].includes:
+                add(included, (*path, name))
+        elif name in installed:
+            toolsets[name] = None
+        else:
+            raise UsageError(
+                f"no toolset {name!r} is installed{_guess(name, [*installed, *named])}.",
+                hint="`hermes plugins list` shows what is there.",
+            )
+
+    for name in names:
+        add(name, ())
+    return Selection(toolsets=tuple(toolsets), tools=frozenset(tools))
+
+
+def _guess(name: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

@@ -1,0 +1,167 @@
+"""Requests: our values to the bytes of a chat-completions body.
+
+``messages`` stand last and every message is encoded once, so a request begins with the one before
+it, byte for byte, up to the closing brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import is_
+
+import msgspec
+
+from hermes_plugins import ImagePart, Json, Message, ModelRequest, TextPart, ToolCall, ToolSpec
+
+_encode = msgspec.json.Encoder().encode
+
+
+class BodyEncoder:
+    """Encodes the requests of one session, remembering the messages and tools of the last one."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._fragments: list[bytes] = []
+        self._system = ""
+        self._system_fragment = b""
+        self._tools: Sequence[ToolSpec] = ()
+        self._tools_fragment = b""
+        self._reasoning_field = ""
+
+    def encode(self, request: ModelRequest) -> bytes:
+        """The body; a message counts as known when it is the same object at the same place."""
+        self._remember(request)
+        head = self._head(request)
+        messages = self._fragments
+        if self._system_fragment:
+            messages = [self._system_fragment, *messages]
+        return b"".join((head, b'"messages":[', b",".join(messages), b"]}"))
+
+    def _remember(self, request: ModelRequest) -> None:
+        if request.tools is not self._tools:
+            self._tools = request.tools
+            tools = [_tool(spec) for spec in request.tools]
+            self._tools_fragment = b'"tools":' + _encoded(tools) + b"," if tools else b""
+        if request.system != self._system:
+            self._system = request.system
+            system = {"role": "system", "content": request.system}
+            self._system_fragment = _encoded(system) if request.system else b""
+        if request.reasoning_field != self._reasoning_field:
+            self._reasoning_field = request.reasoning_field
+            self._messages, self._fragments = [], []
+        known = self._known(request.messages)
+        del self._messages[known:], self._fragments[known:]
+        for message in request.messages[known:]:
+            self._fragments.append(_encoded(_message(message, request.reasoning_field)))
+            self._messages.append(message)
+
+    def _known(self, messages: Sequence[Message]) -> int:
+        """How many leading messages are those of the last request."""
+        size = len(self._messages)
+        if size <= len(messages) and all(map(is_, self._messages, messages)):
+            return size
+        for number, (old, new) in enumerate(zip(self._messages, messages, strict=False)):
+            if old is not new:
+                return number
+        return min(size, len(messages))
+
+    def _head(self, request: ModelRequest) -> bytes:
+        """Everything before the messages, from the opening brace to a comma."""
+        fields: dict[str, Json] = {
+            "model": request.model,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.max_output and "max_completion_tokens" not in request.extras:
+            fields["max_tokens"] = request.max_output
+        fields.update(request.extras)
+        kept = {name: value for name, value in fields.items() if value is not None}
+        return _encoded(kept)[:-1] + b"," + self._tools_fragment
+
+
+def _tool(spec: ToolSpec) -> Mapping[str, Json]:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _message(message: Message, reasoning_field: str) -> Mapping[str, Json]:
+    if message.role == "tool":
+        text = "\n\n".join((_plain(message), *message.added))
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": text}
+    if message.role != "assistant":
+        return {"role": message.role, "content": _content(message)}
+    wire: dict[str, Json] = {"role": "assistant", "content": message.sent_text}
+    if message.reasoning and reasoning_field:
+        wire[reasoning_field] = message.reasoning
+    if message.tool_calls:
+        wire["content"] = message.sent_text or None
+        wire["tool_calls"] = [_call(call) for call in message.tool_calls]
+    return wire
+
+
+def _call(call: ToolCall) -> Mapping[str, Json]:
+    function = {"name": call.name, "arguments": _arguments(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _arguments(text: str) -> str:
+    """Arguments that a server can parse.
+
+    Several servers parse the arguments of past calls and refuse the whole request when they are not
+    an object, so what the model got wrong travels as a string inside one.
+    """
+    if not text.strip():
+        return "{}"
+    try:
+        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return _encoded({"unparsed_arguments": text}).decode()
+    return text
+
+
+def _content(message: Message) -> Json:
+    """The text, or a list of parts where there are images."""
+    if not any(isinstance(part, ImagePart) for part in message.parts):
+        return "\n\n".join((_plain(message), *message.added)) if message.added else _plain(message)
+    parts: list[Json] = []
+    for part in message.parts:
+        if isinstance(part, ImagePart):
+            url = part.url or f"data:{part.media_type};base64,{part.data}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+        elif isinstance(part, TextPart):
+            parts.append({"type": "text", "text": part.text})
+        else:
+            parts.append({"type": "text", "text": _left_out(part.kind)})
+    if message.added:
+        parts.append({"type": "text", "text": "\n\n".join(message.added)})
+    return parts
+
+
+def _plain(message: Message) -> str:
+    """The text, with a note for each part that is none: tool results can hold text only."""
+    texts = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            texts.append(part.text)
+        else:
+            texts.append(_left_out("image" if isinstance(part, ImagePart) else part.kind))
+    return "".join(texts)
+
+
+def _left_out(kind: str) -> str:
+    return f"[{kind} left out: it cannot be sent to this model here]"
+
+
+def _encoded(value: Json) -> bytes:
+    """JSON; a lone half of a surrogate pair, which UTF-8 cannot hold, becomes a replacement mark."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        import json
+
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,0 +1,15 @@
+"""The kit's fake environment keeps the promises of the contract, so tests on it mean something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hermes_plugins import Environment
+from hermes_plugins.testing import EnvironmentConformance, FolderEnvironment
+
+
+class TestFolderEnvironment(EnvironmentConformance):
+    def make(self, tmp_path: Path) -> Environment:
+        folder = tmp_path / "work"
+        folder.mkdir()
+        return FolderEnvironment(folder)
