@@ -92,10 +92,10 @@ def unset_value(paths: Paths, key: str, *, declared_env: Collection[str] = ()) -
     if is_variable(key, declared_env):
         path = paths.home / SECRETS_FILE
         before, mark = _text(path)
-        after = dotenv.unset_variable(before, key)
-        if after != before:
-            write_whole(path, (mark + after).encode(), mode=0o600)
-        return after != before
+        left = dotenv.unset_variable(before, key)
+        if left != before:
+            write_whole(path, (mark + left).encode(), mode=0o600)
+        return left != before
     file, before, mark = _read(paths)
     names = _written_as(file, before, layers.canonical_key(key))
     after = unset_text(before, names)

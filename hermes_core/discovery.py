@@ -29,7 +29,8 @@ GROUPS = (*HONOURED, *sorted(DRIVER_GROUPS))
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One entry point. ``value`` is its target (``module`` or ``module:attribute``).
 
-    ``source`` is ``installed``, ``folder`` (with ``location``) or ``module`` (``--plugin``).
+    ``source`` is ``installed``, ``folder`` (with ``location``), ``module`` (``--plugin``) or
+    ``object`` (handed over by a test or an embedder).
     ``builtin`` means that hermes-host's own extras name the distribution, ``default`` that the extra
     of that name does: those are on without being asked for.
     """
@@ -70,10 +71,12 @@ class Discovery:
         cache_file: Path,
         folders: Sequence[Path] = (),
         modules: Sequence[str] = (),
+        objects: Mapping[tuple[str, str], object] | None = None,
     ) -> None:
         self._cache_file = cache_file
         self._folders = tuple(folders)
         self._modules = tuple(modules)
+        self._objects = dict(objects or {})
         self.from_cache = False
 
     def find(self, *, fresh: bool = False) -> tuple[Found, ...]:
@@ -87,7 +90,30 @@ class Discovery:
         for folder in {item.location for item in found if item.source == "folder"}:
             if folder not in sys.path:
                 sys.path.append(folder)
-        return (*found, *_from_modules(self._modules))
+        return (*found, *_from_modules(self._modules), *self._from_objects())
+
+    def load(self, found: Found) -> object:
+        """Import what an entry point names.
+
+        Raises:
+            Exception: whatever the import raises.
+        """
+        if found.source == "object":
+            return self._objects[found.group, found.name]
+        return load_target(found)
+
+    def _from_objects(self) -> Iterable[Found]:
+        """Plugins and drivers handed over as they are, by group and name: for tests and embedders."""
+        for (group, name), target in self._objects.items():
+            yield Found(
+                name=name,
+                group=group,
+                value=f"object-{id(target):x}",
+                distribution="",
+                version="",
+                source="object",
+                default=True,
+            )
 
     def _key(self) -> str:
         stamps = [__version__, sys.version.split()[0]]

@@ -12,7 +12,7 @@ import msgspec
 from hermes_core.config import Config
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import Section
-from hermes_plugins._host import Paths
+from hermes_plugins._host import Paths, Tasks
 from hermes_plugins._http import HttpClient
 from hermes_plugins._store import Records, SessionReader
 
@@ -83,7 +83,12 @@ class Handle:
         self.sessions: SessionReader = kernel.store
         self._kernel = kernel
         self._host = host
-        self.tasks = TaskGroup(plugin, lambda name, text: host().report_problem(name, text))
+        self._tasks = TaskGroup(plugin, lambda name, text: host().report_problem(name, text))
+        self.tasks: Tasks = self._tasks
+
+    def close(self) -> None:
+        """End the plugin's background tasks."""
+        self._tasks.cancel()
 
     def section(self, schema: type[S]) -> S:
         config = self._kernel.config

@@ -16,7 +16,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 import pluggy
 
-from hermes_core.discovery import Discovery, Found, load_target
+from hermes_core.discovery import Discovery, Found
 from hermes_core.dispatch import Dispatch, Fault, check_marks
 from hermes_core.hookspecs import HONOURED
 from hermes_core.threads import Threads
@@ -88,6 +88,7 @@ class PluginHost:
         fresh: bool = False,
     ) -> None:
         self._settings = settings
+        self._discovery = discovery
         self._clock = clock
         self._threads = Threads("hermes-load")
         self._handle = handle
@@ -141,12 +142,13 @@ class PluginHost:
             for one in self.found
             if one.group == group and one.name == name and not self.why_off(one)
         ]
-        fresh = [one for one in wanted if self._name_of(one) not in self.loaded]
-        prepared = [ready for one in fresh if (ready := await self._prepare(one)) is not None]
+        fresh = {self._name_of(one): one for one in wanted if self._name_of(one) not in self.loaded}
+        prepared = [ready for one in fresh.values() if (ready := await self._prepare(one))]
         for loaded in self._without_collisions(prepared):
             self.loaded[loaded.name] = loaded
         self._apply_overrides()
-        return [self.loaded[n] for one in wanted if (n := self._name_of(one)) in self.loaded]
+        names = dict.fromkeys(self._name_of(one) for one in wanted)
+        return [self.loaded[name] for name in names if name in self.loaded]
 
     async def load_policies(self) -> None:
         """Load every enabled policy, before any agent.
@@ -246,7 +248,7 @@ class PluginHost:
                 hook: await self._declared(found, name, hook, kind)
                 for hook, kind in _DECLARED.items()
             }
-        except (HermesError, Fault, pluggy.PluginValidationError) as error:
+        except (HermesError, Fault, ValueError, pluggy.PluginValidationError) as error:
             self._drop(found, error)
             return None
         loaded = Loaded(
@@ -273,7 +275,7 @@ class PluginHost:
         if found.requires_host and (problem := _outside(found.requires_host)):
             raise PluginError(found.plugin, problem)
         return await self._bounded(
-            found.plugin, "its import", IMPORT_DEADLINE, lambda: load_target(found)
+            found.plugin, "its import", IMPORT_DEADLINE, lambda: self._discovery.load(found)
         )
 
     async def _bounded(

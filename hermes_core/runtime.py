@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
+import random
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -32,12 +32,13 @@ from hermes_core.gate.scan import scan_text
 from hermes_core.handle import Handle, Kernel
 from hermes_core.host import HostSettings, Loaded, PluginHost
 from hermes_core.http import KernelHttp
+from hermes_core.log import start_log, stop_log
 from hermes_core.paths import check_home
 from hermes_core.registry import Availability, Owned, Toolbox, permitted
 from hermes_core.route.ask import Route
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.route.route import Router, Wanted
-from hermes_core.store.sqlite import Lease, Store
+from hermes_core.store.sqlite import Lease, Store, new_session_id
 from hermes_core.threads import Threads
 from hermes_core.toolsets import Selection, ToolsetSettings, select
 from hermes_plugins._clock import Clock
@@ -83,6 +84,7 @@ class Runtime:
         paths: Paths,
         clock: Clock,
         modules: Sequence[str] = (),
+        objects: Mapping[tuple[str, str], object] | None = None,
         cwd: Path,
         fresh: bool = False,
     ) -> None:
@@ -105,7 +107,10 @@ class Runtime:
         self.host = PluginHost(
             settings=_host_settings(config),
             discovery=Discovery(
-                cache_file=paths.cache / "found.json", folders=folders, modules=modules
+                cache_file=paths.cache / "found.json",
+                folders=folders,
+                modules=modules,
+                objects=objects,
             ),
             clock=clock,
             handle=self.handle,
@@ -113,7 +118,19 @@ class Runtime:
         )
         self.redactor = Redactor(_secret_values(config))
         self._availability = Availability(clock.monotonic)
-        self._audit = Audit(paths.logs / "audit.jsonl", clock=clock)
+        self._audit = Audit(
+            paths.logs / "audit.jsonl",
+            clock=clock,
+            report=lambda text: self.host.report_problem("", text),
+        )
+        self._random = random.SystemRandom()
+        self._log = start_log(
+            paths.logs / "hermes.log",
+            self.redactor,
+            level=settings.logging.level,
+            max_bytes=int(settings.logging.max_megabytes * 1_000_000),
+            keep=settings.logging.keep,
+        )
         self._started = False
 
     def handle(self, plugin: str) -> Handle:
@@ -145,11 +162,13 @@ class Runtime:
             self.host.dispatch.emit("hermes_on_stop")
             await self.host.dispatch.drain(STOP_SECONDS)
         for handle in self._handles.values():
-            handle.tasks.cancel()
+            handle.close()
         await self.http.aclose()
         await self.store.close()
         self.threads.close()
         self.host.close()
+        self._audit.close()
+        stop_log(self._log)
 
     # -- sessions ----------------------------------------------------------------------
 
@@ -245,7 +264,7 @@ class Runtime:
     ) -> SessionInfo:
         now = self.clock.now()
         info = SessionInfo(
-            id=self.store.new_session_id(now, secrets.token_hex),
+            id=new_session_id(now, self._random),
             face=wish.face,
             model=route.label,
             workspace=str(workspace),
@@ -261,7 +280,7 @@ class Runtime:
         now = self.clock.now()
         info = msgspec.structs.replace(
             before,
-            id=self.store.new_session_id(now, secrets.token_hex),
+            id=new_session_id(now, self._random),
             face=wish.face,
             parent=before.id,
             kind="fork",
@@ -383,7 +402,7 @@ class Runtime:
             paths=ProtectedPaths(
                 home=Path.home(),
                 hermes_home=self.paths.home,
-                write_root=settings.write_root,
+                write_root=tuple(filter(None, settings.write_root.split(os.pathsep))),
                 runtime=_runtime_folders(),
             ),
             approvals=Approvals(settings.allow, save=self._remember),
@@ -439,6 +458,7 @@ async def open_runtime(
     cwd: Path,
     overrides: Mapping[str, object] = {},
     modules: Sequence[str] = (),
+    objects: Mapping[tuple[str, str], object] | None = None,
     clock: Clock | None = None,
     fresh: bool = False,
 ) -> Runtime:
@@ -456,6 +476,7 @@ async def open_runtime(
         paths=paths,
         clock=clock or SystemClock(),
         modules=modules,
+        objects=objects,
         cwd=cwd,
         fresh=fresh,
     )

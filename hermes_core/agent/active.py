@@ -121,11 +121,19 @@ class ActiveTurn:
             request = await self._dispatch.transform(
                 "hermes_transform_model_request", request, key="request", session=self.session
             )
+        profile = self._route.profile
+        if profile.request_extras is not None or profile.reasoning_field:
+            extras = profile.request_extras(request) if profile.request_extras else {}
+            request = msgspec.structs.replace(
+                request,
+                extras={**extras, **request.extras},
+                reasoning_field=profile.reasoning_field,
+            )
         self._calls += 1
         self._draft.clear()
         self._draft_reasoning.clear()
         self._draft_saved = self._clock.monotonic()
-        answer = await ask(
+        return await ask(
             self._route,
             request,
             listener=self,
@@ -133,7 +141,6 @@ class ActiveTurn:
             policy=self._retry,
             token=f"{self.turn}.{self._calls}",
         )
-        return answer
 
     async def respond(self, message: Message) -> Message:
         if self._buffered:

@@ -54,8 +54,12 @@ class CancelFlag:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
 
+        def settle() -> None:
+            if not future.done():
+                future.set_result(None)
+
         def wake() -> None:
-            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(None))
+            loop.call_soon_threadsafe(settle)
 
         self.on_set(wake)
         try:
@@ -131,5 +135,9 @@ class CallContext:
 
     def run(self, coro: Coroutine[object, object, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(coro, self._loop)
-        self.cancelled.on_set(lambda: future.cancel() and None)
+
+        def drop() -> None:
+            future.cancel()
+
+        self.cancelled.on_set(drop)
         return future.result()

@@ -47,6 +47,7 @@ _CTRL_C = "\x03"
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     query: str | None,
     oneshot: str | None,
     as_json: bool,
@@ -247,8 +248,10 @@ class _Chat:
         A line that is being waited for when that happens is still read by the next call.
         """
         loop = asyncio.get_running_loop()
-        pressed: asyncio.Future[None] = loop.create_future()
-        reading = self._reading or loop.create_task(self._lines.read("> "))
+        pressed: asyncio.Future[str | None] = loop.create_future()
+        reading: asyncio.Future[str | None] = self._reading or loop.create_task(
+            self._lines.read("> ")
+        )
 
         def press(reason: str) -> None:
             if not pressed.done():

@@ -71,7 +71,9 @@ class Subject(msgspec.Struct, frozen=True):
         if self.policies or any(_has_operators(target) for target in self.targets):
             return ()
         return tuple(
-            _literal(target.text) if target.kind == "runs" else f"tool:{self.tool} {_literal(target.text)}"
+            _literal(target.text)
+            if target.kind == "runs"
+            else f"tool:{self.tool} {_literal(target.text)}"
             for target in self.targets
         )
 

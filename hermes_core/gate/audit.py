@@ -45,6 +45,7 @@ class Audit:
         """Append one line."""
         effects = call.effects
         targets = [*effects.runs, *effects.writes, *effects.sends, *effects.fetches, *effects.reads]
+        targets = [target.encode("utf-8", "replace").decode() for target in targets]
         line = {
             "v": 1,
             "time": self._clock.now(),
@@ -56,7 +57,7 @@ class Audit:
             "outcome": verdict.outcome,
             "by": verdict.by,
             "reason": self._redactor.redact(verdict.reason),
-            "targets": [self._redactor.redact(target[:_MAX_CHARS]) for target in targets],
+            "targets": [self._redactor.redact(target)[:_MAX_CHARS] for target in targets],
         }
         try:
             os.write(self._opened(), msgspec.json.encode(line) + b"\n")

@@ -180,7 +180,11 @@ class RedactingFormatter(logging.Formatter):
     """Formats a log record and takes the secrets out of all of it, its traceback too."""
 
     def __init__(
-        self, fmt: str | None = None, datefmt: str | None = None, *, redactor: Redactor | None = None
+        self,
+        fmt: str | None = None,
+        datefmt: str | None = None,
+        *,
+        redactor: Redactor | None = None,
     ) -> None:
         super().__init__(fmt, datefmt)
         self._redact = (redactor or Redactor()).redact

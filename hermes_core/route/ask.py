@@ -41,7 +41,9 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 class Listener(Protocol):
     """Hears what happens during a call. `shown` waits only when its reader is far behind."""
 
-    cancelled: Interruption
+    @property
+    def cancelled(self) -> Interruption:
+        """Ends the call from outside."""
 
     def shown(self, text: str, reasoning: str) -> Awaitable[None] | None:
         """More of the answer can be shown."""
@@ -100,7 +102,13 @@ async def ask(
             error = _complaint(assembled)
         if error is None:
             return Answer(assembled=assembled, attempts=attempt)
-        failure = classify(error, profile=route.profile, model=route.label)
+        failure = classify(
+            error,
+            profile=route.profile,
+            model=route.label,
+            window=route.model.context_length,
+            prompt_tokens=assembled.usage.input,
+        )
         await listener.failed(error, failure, attempt)
         pause: float | None = None
         if failure.retryable and not reader.has_shown and attempt < policy.attempts:

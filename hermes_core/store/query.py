@@ -164,7 +164,7 @@ def _term(piece: str) -> Term:
     if tokens and folded == f"{tokens[0]}*":
         return _word(tokens[0], prefix=True)
     words = folded.split() or [piece]
-    pattern = r"\s+".join(re.escape(word) for word in words)
+    pattern = r"[\W_]+".join(re.escape(word) for word in words)
     return Term(
         tokens=tuple(part for token in tokens for part in _word(token).tokens),
         needle=max(words, key=len),

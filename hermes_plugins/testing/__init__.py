@@ -22,11 +22,13 @@ from hermes_plugins.testing._fixtures import (
     model_server,
     no_outside_network,
 )
+from hermes_plugins.testing._host import Asked, TestHost, hermes
 from hermes_plugins.testing._recording import RecordingEnvironment, Touch, undeclared
 from hermes_plugins.testing._server import ScriptedRequest, ScriptedServer
 
 __all__ = [
     "Answer",
+    "Asked",
     "DialectConformance",
     "EnvironmentConformance",
     "FakeCancelled",
@@ -37,6 +39,7 @@ __all__ = [
     "RecordingEnvironment",
     "ScriptedRequest",
     "ScriptedServer",
+    "TestHost",
     "ToolSetConformance",
     "Touch",
     "VirtualClock",
@@ -44,6 +47,7 @@ __all__ = [
     "anyio_backend",
     "ask",
     "call_tool",
+    "hermes",
     "hermes_home",
     "imported_by",
     "model_server",

@@ -1,6 +1,6 @@
 """A text with differences of form folded away, and the way back to the original offsets.
 
-Three things can be folded: CR LF to LF; spaces and tabs at line ends to nothing; and look-alike
+Three things can be folded: line ends to LF; spaces and tabs at line ends to nothing; and look-alike
 characters (spaces, quotes, dashes, composed and decomposed letters) to one of them.
 """
 
@@ -19,7 +19,6 @@ _LOOK_ALIKE: Final = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     "\u2026": "...",
 }
-_NEWLINE: Final = r"\r\n"
 _SPACE: Final = f"[{_SPACES}]"
 # With the ASCII letter in front, because a combining accent may follow it.
 _FOREIGN: Final = rf"[!-~]?[^\x00-\x7f{_SPACES}]+"
@@ -67,9 +66,11 @@ class Folded:
         return start if offset == self._starts[edit] else None
 
 
-def fold(text: str, *, trailing: bool = False, look_alike: bool = False) -> Folded:
-    """``text`` with CR LF folded, and what else is asked for."""
-    return Folded(text, _edits(text, trailing=trailing, look_alike=look_alike))
+def fold(
+    text: str, *, trailing: bool = False, look_alike: bool = False, newline: str = "\r\n"
+) -> Folded:
+    """``text`` with ``newline`` folded to LF, and what else is asked for."""
+    return Folded(text, _edits(text, newline, trailing=trailing, look_alike=look_alike))
 
 
 def fold_line(text: str, *, trailing: bool = False, look_alike: bool = False) -> str:
@@ -77,22 +78,24 @@ def fold_line(text: str, *, trailing: bool = False, look_alike: bool = False) ->
     return fold(text, trailing=trailing, look_alike=look_alike).text
 
 
-def _edits(text: str, *, trailing: bool, look_alike: bool) -> Iterator[tuple[int, int, str]]:
+def _edits(
+    text: str, newline: str, *, trailing: bool, look_alike: bool
+) -> Iterator[tuple[int, int, str]]:
     look_alike = look_alike and not text.isascii()
     if "\r" not in text and not trailing and not look_alike:
         return
     spaces = rf"[ \t{_SPACES}]" if look_alike else r"[ \t]"
-    patterns = [_NEWLINE]
+    patterns = [newline]
     if trailing:
-        patterns.insert(0, rf"(?<!{spaces}){spaces}+(?=\r?\n|\Z)")
+        patterns.insert(0, rf"(?<!{spaces}){spaces}+(?={newline}|\n|\Z)")
     if look_alike:
         patterns += [_SPACE, _FOREIGN]
     for found in re.finditer("|".join(patterns), text):
         piece = found[0]
-        if piece == "\r\n":
+        if piece == newline:
             yield found.start(), found.end(), "\n"
         elif piece.isspace():
-            ends_line = text.startswith(("\n", "\r\n"), found.end()) or found.end() == len(text)
+            ends_line = text.startswith(("\n", newline), found.end()) or found.end() == len(text)
             yield found.start(), found.end(), "" if trailing and ends_line else " "
         else:
             yield from _fold_letters(piece, found.start())
@@ -106,7 +109,8 @@ def _fold_letters(run: str, offset: int) -> Iterator[tuple[int, int, str]]:
         while end < len(run) and _continues(run[end]):
             end += 1
         letter = run[start:end]
-        folded = _LOOK_ALIKE.get(letter) or unicodedata.normalize("NFC", letter)
+        plain = _LOOK_ALIKE.get(letter[0], letter[0]) + letter[1:]
+        folded = unicodedata.normalize("NFC", plain)
         if folded != letter:
             yield offset + start, offset + end, folded
         start = end

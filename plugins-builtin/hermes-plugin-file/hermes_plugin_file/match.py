@@ -78,9 +78,13 @@ def replace(body: str, old: str, new: str, *, every: bool = False) -> Replaced:
         )
     if old == new:
         raise ToolError("old_string and new_string are the same: nothing to change.")
+    newline = "\r" if newline_of(body) == "\r" else "\r\n"
+    wanted, fresh = (text.replace("\r\n", "\n").replace(newline, "\n") for text in (old, new))
     for strategy in _STRATEGIES:
-        folded = fold(body, trailing=strategy.trailing, look_alike=strategy.look_alike)
-        places = _places(folded, old, new, strategy)
+        folded = fold(
+            body, trailing=strategy.trailing, look_alike=strategy.look_alike, newline=newline
+        )
+        places = _places(folded, wanted, fresh, strategy)
         if places:
             _refuse_ambiguous(body, places, every=every)
             return _apply(folded, places, strategy)
@@ -89,11 +93,10 @@ def replace(body: str, old: str, new: str, *, every: bool = False) -> Replaced:
 
 def _places(folded: Folded, old: str, new: str, strategy: _Strategy) -> list[_Place]:
     wanted = fold_line(old, trailing=strategy.trailing, look_alike=strategy.look_alike)
-    new = new.replace("\r\n", "\n")
     if strategy.indentation:
         return list(_indented(folded, wanted, new))
     # Spaces dropped from the end of old stood for the end of a line, so the match must end one.
-    whole_line = strategy.trailing and fold_line(old) != wanted and not wanted.endswith("\n")
+    whole_line = strategy.trailing and old != wanted and not wanted.endswith("\n")
     return [
         place
         for start in _find(folded.text, wanted)
@@ -187,7 +190,7 @@ def _text_for(folded: Folded, place: _Place, strategy: _Strategy) -> str:
     body = folded.original
     passage = body[place.start : place.end]
     newline = newline_of(passage) or newline_of(body)
-    if adapt_newlines(place.old, newline) == passage:
+    if not strategy.look_alike and adapt_newlines(place.old, newline) == passage:
         return adapt_newlines(place.new, newline)
     return merge.keep_own(
         folded,

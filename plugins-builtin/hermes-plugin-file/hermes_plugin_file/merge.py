@@ -10,7 +10,15 @@ from typing import TypeAlias
 from .folding import Folded, fold_line
 from .text import Newline, adapt_newlines
 
-_TOKENS = re.compile(r"\n|\w+|[^\S\n]|[^\w\s]")
+# Lines, then words, then letters; accents that are characters of their own stay with their letter.
+_LEVELS = (
+    re.compile("[^\n]*\n|[^\n]+"),
+    re.compile("[\\w\u0300-\u036f\u3099\u309a]+|[^\\w\u0300-\u036f\u3099\u309a]"),
+    re.compile("(?s:.)[\u0300-\u036f\u3099\u309a]*"),
+)
+_MAX_LETTERS = 2000
+"""Passages with more characters are not compared letter by letter."""
+
 # old start, old end (characters), new start, new end; equal or not
 _Step: TypeAlias = tuple[bool, int, int, int, int]
 
@@ -34,7 +42,7 @@ def keep_own(
 
 
 def _steps(old: str, new: str, *, look_alike: bool) -> Iterator[_Step]:
-    """Line by line first, then word by word inside the lines that differ; neighbours joined."""
+    """Line by line, then word by word and letter by letter in what differs; neighbours joined."""
     pending: _Step | None = None
     for step in _raw_steps(old, new, look_alike=look_alike):
         if pending and pending[0] and step[0]:
@@ -47,16 +55,17 @@ def _steps(old: str, new: str, *, look_alike: bool) -> Iterator[_Step]:
         yield pending
 
 
-def _raw_steps(old: str, new: str, *, look_alike: bool) -> Iterator[_Step]:
-    old_lines, new_lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    for equal, a, b, c, d in _compare(old_lines, new_lines, look_alike=look_alike):
-        if equal:
-            yield True, a, b, c, d
+def _raw_steps(old: str, new: str, *, look_alike: bool, level: int = 0) -> Iterator[_Step]:
+    pieces = _LEVELS[level]
+    last = level == len(_LEVELS) - 1 or (level and len(old) + len(new) > _MAX_LETTERS)
+    for step in _compare(pieces.findall(old), pieces.findall(new), look_alike=look_alike):
+        equal, a, b, c, d = step
+        if equal or last or a == b or c == d:
+            yield step
             continue
-        words = _compare(
-            _TOKENS.findall(old[a:b]), _TOKENS.findall(new[c:d]), look_alike=look_alike
-        )
-        for same, e, f, g, h in words:
+        for same, e, f, g, h in _raw_steps(
+            old[a:b], new[c:d], look_alike=look_alike, level=level + 1
+        ):
             yield same, a + e, a + f, c + g, c + h
 
 

@@ -14,7 +14,11 @@ MAX_LINES: Final = 20_000
 """Files with more lines are not searched for a near match."""
 MAX_DIFF: Final = 30
 """Lines of diff shown."""
-CLOSE_ENOUGH: Final = 0.6
+MAX_LINE: Final = 500
+"""Characters of a line that are compared."""
+MAX_CANDIDATES: Final = 8
+"""Passages that are compared in full."""
+CLOSE_ENOUGH: Final = 0.5
 """Similarity from which a place is worth showing."""
 
 _NUMBERED = re.compile(r"\d+\|")
@@ -51,20 +55,26 @@ def _advice(body: str, old: str, wanted: list[str], *, what: str) -> str:
 
 
 def _closest(lines: list[str], wanted: list[str]) -> int | None:
-    """Index of the passage most like ``wanted``, found by its longest line."""
-    if not lines or not wanted or len(lines) > MAX_LINES:
+    """Index of the passage most like ``wanted``, found by its first or its longest line."""
+    filled = [index for index, line in enumerate(wanted) if line.strip()]
+    if not lines or not filled or len(lines) > MAX_LINES:
         return None
-    key = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
-    matcher = SequenceMatcher(None, "", wanted[key].strip(), autojunk=False)
     best, place = CLOSE_ENOUGH, None
-    for index, line in enumerate(lines):
-        if index < key:
-            continue
-        matcher.set_seq1(line.strip()[:500])
-        if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:
-            continue
-        block = lines[index - key : index - key + len(wanted)]
-        ratio = SequenceMatcher(None, "\n".join(block), "\n".join(wanted), autojunk=False).ratio()
-        if ratio > best:
-            best, place = ratio, index - key
+    for key in {filled[0], max(filled, key=lambda index: len(wanted[index].strip()))}:
+        for top in _candidates(lines, wanted[key], key):
+            block = "\n".join(lines[top : top + len(wanted)])
+            ratio = SequenceMatcher(None, block, "\n".join(wanted), autojunk=False).ratio()
+            if ratio > best:
+                best, place = ratio, top
     return place
+
+
+def _candidates(lines: list[str], key: str, depth: int) -> list[int]:
+    """Where a passage may begin whose line number ``depth`` is like ``key``; the likeliest few."""
+    matcher = SequenceMatcher(None, "", key.strip()[:MAX_LINE], autojunk=False)
+    rated: list[tuple[float, int]] = []
+    for index in range(depth, len(lines)):
+        matcher.set_seq1(lines[index].strip()[:MAX_LINE])
+        if matcher.real_quick_ratio() >= CLOSE_ENOUGH and matcher.quick_ratio() >= CLOSE_ENOUGH:
+            rated.append((matcher.quick_ratio(), index - depth))
+    return [top for _, top in sorted(rated, reverse=True)[:MAX_CANDIDATES]]

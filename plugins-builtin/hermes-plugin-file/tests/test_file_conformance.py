@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 from hermes_plugin_file import hermes_register_tools
@@ -30,7 +31,7 @@ PATCH = """*** Begin Patch
 class TestFileTools(ToolSetConformance):
     module = "hermes_plugin_file"
     programs = ("rg",)
-    calls: Mapping[str, Sequence[Mapping[str, Json]]] = {
+    calls: ClassVar[Mapping[str, Sequence[Mapping[str, Json]]]] = {
         "read_file": [
             {"path": "a.txt"},
             {"path": "sub"},

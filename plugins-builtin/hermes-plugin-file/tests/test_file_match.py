@@ -40,9 +40,9 @@ TRAILING = "spaces at line ends ignored"
         ("a\r\nb\nc\r\n", "b", "B", "a\r\nB\nc\r\n", ""),
         ("a\r\nb\nc\r\nd\n", "a\nb\nc", "a\nb\nC", "a\r\nb\nC\r\nd\n", ""),
         # E4: a backslash and an n in the new text are two characters.
-        ("print(1)  \nprint(2)\n", "print(1)\n", 'print("\\n")\n', 'print("\\n")\nprint(2)\n', TRAILING),
+        ("f(1)  \ng(2)\n", "f(1)\ng", 'f("\\n")\ng', 'f("\\n")  \ng(2)\n', TRAILING),
         # E9: the file's own characters survive beside the change.
-        ("say\u00a0\u201chi\u201d \u2013 now\n", 'say "hi"', 'say "bye"', "say\u00a0\u201cbye\u201d \u2013 now\n", LOOSE),
+        ("a\u00a0\u201cb\u201d \u2013\n", 'a "b"', 'a "c"', "a\u00a0\u201cc\u201d \u2013\n", LOOSE),
         ("10\u202fh \u2014 ok\n", "10 h - ok", "11 h - ok", "11\u202fh \u2014 ok\n", LOOSE),
         ("cafe\u0301 noir\n", "caf\u00e9 noir", "caf\u00e9 blanc", "cafe\u0301 blanc\n", LOOSE),
         ("caf\u00e9 noir\n", "cafe\u0301 noir", "cafe\u0301 blanc", "caf\u00e9 blanc\n", LOOSE),
@@ -91,7 +91,7 @@ def test_the_old_text_is_found_and_the_rest_kept(
 )
 def test_what_is_not_certain_is_refused_and_says_why(body: str, old: str, said: str) -> None:
     with pytest.raises(ToolError) as error:
-        replace(body, old, old if "nothing to change" in said else "new")
+        replace(body, old, old if "nothing to change" in said else "\tnew")
     assert said in str(error.value)
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from hermes_plugins import ToolError, resolve_effects
 
-CLASSES = "class A:\n    def run(self):\n        return 1\n\nclass B:\n    def run(self):\n        return 1\n"
+CLASS = "class {}:\n    def run(self):\n        return 1\n"
+CLASSES = CLASS.format("A") + "\n" + CLASS.format("B")
+RETURN = "-        return 1\n+        return 2"
 
 
 def apply(body: str, hunk: str) -> str:
@@ -30,8 +32,8 @@ def apply(body: str, hunk: str) -> str:
         ("a\nb\n", "@@ a\n+new", "a\nnew\nb\n"),
         ("a\n", "@@\n+last", "a\nlast\n"),
         ("", "@@\n+first", "first\n"),
-        (CLASSES, "@@ class B:\n@@ def run(self):\n-        return 1\n+        return 2", CLASSES[:-2] + "2\n"),
-        (CLASSES, "@@ -6,1 +6,1 @@ class B:\n-        return 1\n+        return 2", CLASSES[:-2] + "2\n"),
+        (CLASSES, "@@ class B:\n@@ def run(self):\n" + RETURN, CLASSES[:-2] + "2\n"),
+        (CLASSES, "@@ -6,1 +6,1 @@ class B:\n" + RETURN, CLASSES[:-2] + "2\n"),
         ("a\n\nb\n", "@@\n a\n\n-b\n+c", "a\n\nc\n"),
         ("a  \nb\n", "@@\n a\n-b\n+c", "a  \nc\n"),
         ("\u201ca\u201d\u00a0b\nc\n", '@@\n "a" b\n-c\n+d', "\u201ca\u201d\u00a0b\nd\n"),
@@ -48,8 +50,8 @@ def test_a_hunk_changes_its_lines_alone(body: str, hunk: str, after: str) -> Non
     ("body", "hunk", "said"),
     [
         ("a\nb\n", "@@\n-a\n+A\n@@\n-gone\n+x", "hunk 2 of 2 of f: what it expects is not in the file"),
-        (CLASSES, "@@\n-        return 1\n+        return 2", "stand in 2 places (lines 3, 7)"),
-        (CLASSES, "@@ def run(self):\n-        return 1\n+        return 2", "stand in 2 places (lines 3, 7)"),
+        (CLASSES, "@@\n" + RETURN, "stand in 2 places (lines 3, 7)"),
+        (CLASSES, "@@ def run(self):\n" + RETURN, "stand in 2 places (lines 3, 7)"),
         ("a\n", "@@ class Gone\n+x", "anchor 'class Gone' is not in the file"),
         ("a\nb\n", "@@\n-b\n+B\n@@\n-a\n+A", "above line 2, where the hunk before it ended"),
         ("a\n\n\nb\n", "@@\n \n+x", "only blank lines"),
@@ -121,6 +123,8 @@ UNIQUE = st.lists(st.text("abc ", max_size=4), min_size=1, max_size=12).map(
 def test_a_patch_made_of_a_change_makes_that_change(
     lines: list[str], data: st.DataObject, newline: str, ends: bool
 ) -> None:
+    # A single line without an end does not say how lines end here.
+    ends = ends or len(lines) == 1
     at = data.draw(st.integers(0, len(lines) - 1))
     fresh = data.draw(st.lists(st.text("xyz\\n", max_size=3), max_size=3))
     hunk = [f" {line}" for line in lines[:at]] + [f"-{lines[at]}"] + [f"+{line}" for line in fresh]

@@ -26,7 +26,7 @@ _HEREDOC = re.compile(
 )
 _SEPARATORS = re.compile(r"[;&|()\n]+")
 _DETACHING = ("nohup", "setsid", "disown")
-_BEFORE_A_COMMAND = re.compile(r"then|do|else|[{!]|time|exec|command|sudo|env|\w+=.*")
+_BEFORE_A_COMMAND = re.compile(r"then|do|else|fi|done|[{}!]|time|exec|command|sudo|env|\w+=.*")
 _ADVICE = "Use background=true instead; process reads its output and ends it."
 
 # Exit codes that are an answer and not a failure, by program (grep(1), diff(1), cmp(1), test(1)).

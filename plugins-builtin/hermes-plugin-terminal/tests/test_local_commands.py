@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +17,8 @@ from hermes_plugin_terminal.local import LocalEnvironment
 from hermes_core.clock import SystemClock
 from hermes_plugins import Clock, Section, ToolError
 from hermes_plugins.testing import FakeHost, VirtualClock
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell")
 
 
 def local(
@@ -44,6 +45,8 @@ async def until(pipe: Path, line: str) -> None:
 async def test_200_megabytes_of_output_take_little_memory_and_a_bounded_file(
     tmp_path: Path,
 ) -> None:
+    import resource
+
     environment = local(tmp_path)
     await environment.exec("true")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -97,14 +100,15 @@ async def test_what_does_not_listen_is_killed_after_two_seconds(tmp_path: Path) 
     await clock.advance(2)
     result = await running
     assert result.timed_out
-    assert result.output.startswith("no\n")
+    assert "no\n" in result.output
 
 
 async def test_a_command_that_cleans_up_on_sigterm_may(tmp_path: Path) -> None:
     environment = local(tmp_path)
     line = "trap 'echo cleaned; exit' TERM; echo begun; while :; do sleep 0.02; done"
     result = await environment.exec(line, timeout=0.5)
-    assert (result.output, result.exit_code, result.timed_out) == ("begun\ncleaned\n", None, True)
+    assert (result.exit_code, result.timed_out) == (None, True)
+    assert result.output.endswith("cleaned\n")
 
 
 async def test_a_flood_from_a_child_left_behind_does_not_hold_the_call(tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ async def test_closing_ends_what_a_command_left_behind(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     other = local(tmp_path)
     reader = asyncio.ensure_future(other.exec(["cat", str(tmp_path / "pipe")], timeout=20))
-    line = f"(echo here; exec sleep 300) 3>{tmp_path}/pipe & echo done"
+    line = f"exec 3>{tmp_path}/pipe; sleep 300 & echo done"
     assert (await environment.exec(line, timeout=20)).exit_code == 0
     await environment.close()
     assert not (await reader).timed_out
