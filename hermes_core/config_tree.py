@@ -199,8 +199,9 @@ def put(tree: Node, key: str, value: Node) -> Node:
     """``tree`` with ``value`` at a dotted key."""
     name, _, rest = key.partition(".")
     inside = dict(tree.value) if isinstance(tree.value, dict) else {}
-    inside[name] = put(inside.get(name, Node({})), rest, value) if rest else value
-    return msgspec.structs.replace(tree, value=inside, origin=tree.origin)
+    below = inside.get(name) or Node({}, origin=value.origin)
+    inside[name] = put(below, rest, value) if rest else value
+    return msgspec.structs.replace(tree, value=inside)
 
 
 def drop(tree: Node, key: str) -> Node:

@@ -14,6 +14,11 @@ from hermes_core.config_tree import Node, Origin, Problem, scalar
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
+# What PyYAML says by itself; timestamp and value are the texts that look like one.
+_TAGS = frozenset(
+    _CORE + name
+    for name in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp", "value")
+)
 _MAX_VALUES = 20_000
 _MAX_DEPTH = 32
 
@@ -97,7 +102,7 @@ class _Reading:
             raise Unreadable(f"more than {_MAX_VALUES:,} values.", line)
         if depth > _MAX_DEPTH:
             raise Unreadable(f"nested deeper than {_MAX_DEPTH} levels.", line)
-        if not item.tag.startswith(_CORE) or item.tag == _CORE + "binary":
+        if item.tag not in _TAGS:
             raise Unreadable(f"the tag {item.tag!r} is not read here.", line)
         origin = Origin(self._layer, self._file, line)
         if isinstance(item, yaml.SequenceNode):

@@ -61,7 +61,7 @@ def permitted(
     kept = []
     for one in owned:
         names = {one.tool.name, *one.tool.aliases}
-        if names & set(blocked) or (allowed and not names & set(allowed)):
+        if names & set(blocked) or (not names & set(allowed) and "all" not in allowed):
             continue
         kept.append(one)
     return kept

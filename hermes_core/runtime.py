@@ -10,6 +10,7 @@ import os
 import platform
 import random
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -548,9 +549,8 @@ def _repository(workspace: Path) -> Path:
 
 
 def _runtime_folders() -> tuple[str, ...]:
-    import sys
-
-    return tuple({sys.prefix, str(Path(__file__).parent.parent)})
+    """The interpreter and what is installed in it: an agent must not saw off its own branch."""
+    return tuple({sys.prefix, sys.base_prefix})
 
 
 def _process_name() -> str:

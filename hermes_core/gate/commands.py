@@ -100,16 +100,6 @@ _NODES = word_set(
     "command_substitution test_command unary_expression binary_expression test_operator"
 )
 _TOKENS = word_set("&& || | |& ; ! $( ) [ ] > >& &> < = == != -a -o") | {"\n", '"'}
-_NAMED_REASONS = {
-    "simple_expansion": "it uses a variable",
-    "expansion": "it uses a variable",
-    "ansi_c_string": "it spells characters as codes",
-    "process_substitution": "it runs a command inside another",
-    "heredoc_redirect": "it carries a here-document",
-    "herestring_redirect": "it carries a here-string",
-    "variable_assignment": "it sets a variable",
-    "function_definition": "it defines a function",
-}
 
 
 def _structure(command: str, simples: list[Simple]) -> str:
@@ -124,7 +114,8 @@ def _structure(command: str, simples: list[Simple]) -> str:
     for node in _walk(root):
         allowed = _NODES if node.is_named else _TOKENS
         if node.type not in allowed or node.is_missing:
-            return _NAMED_REASONS.get(node.type, "it is more than plain commands")
+            kind = node.type.replace("_", " ") if node.is_named else repr(node.type)
+            return f"it is more than plain commands: {kind}"
         if node.type == "command_substitution" and not _is_quoted(node):
             return "it runs a command inside another"
         if node.type == "command":

@@ -8,7 +8,6 @@ runs nothing itself. A call whose effects are unknown is the most dangerous kind
 from __future__ import annotations
 
 import asyncio
-import fnmatch
 import os
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -16,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from hermes_core.config_schema import GateSettings
 from hermes_core.gate import commands
 from hermes_core.gate.approve import (
     Answer,
@@ -33,7 +33,7 @@ from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.redact import redact
 from hermes_core.gate.urls import host_risk
 from hermes_plugins._clock import Clock
-from hermes_plugins._decisions import Allow, Ask, CallView, Decision, Deny
+from hermes_plugins._decisions import Ask, CallView, Decision, Deny
 
 Outcome: TypeAlias = Literal[
     "allowed", "floor", "denied_rule", "policy", "person", "timeout", "unavailable", "blocked"
@@ -41,15 +41,6 @@ Outcome: TypeAlias = Literal[
 Policies: TypeAlias = Callable[[CallView], Awaitable[Sequence[tuple[str, Decision]]]]
 Judge: TypeAlias = Callable[[Question], Awaitable[bool]]
 """A model's opinion in mode ``smart``: True lets the call run once, False leaves it to the person."""
-
-
-class GateSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The section ``gate`` of hermes.yaml. ``timeout`` in seconds; 0 waits for ever."""
-
-    mode: Literal["manual", "smart", "off"] = "manual"
-    deny: tuple[str, ...] = ()
-    timeout: float = 60.0
-    cron: Literal["deny", "approve"] = "deny"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,11 +224,11 @@ class Gate:
         if smart and self._judge_model is not None and await self._judge_model(question):
             return _allowed("model", question.reason)
         if approver is None or not approver.can_ask:
-            if call.face == "cron" and self._settings.cron == "approve" and not subject.policies:
+            if call.face == "cron" and self._settings.cron == "allow" and not subject.policies:
                 return _allowed("gate.cron", question.reason)
             return _refused("unavailable", by="gate", reason=question.reason)
         try:
-            async with self._clock.timeout(self._settings.timeout or None):
+            async with self._clock.timeout(self._settings.timeout):
                 answer = await approver.ask(question)
         except TimeoutError:
             return _refused("timeout", by="gate", reason=f"{self._settings.timeout:g}")

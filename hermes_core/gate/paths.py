@@ -36,7 +36,7 @@ _KEY_FILE = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|authorized_keys")
 class ProtectedPaths:
     """Answers with a reason, or "" where there is no objection.
 
-    ``write_root``, where given, is the only place that may be written at all. ``runtime`` is what
+    ``write_root`` (separated as in PATH), where given, holds all that may be written at all. ``runtime`` is what
     this program runs from: its interpreter and its packages.
     """
 
@@ -45,7 +45,7 @@ class ProtectedPaths:
         home: Path,
         hermes_home: Path,
         *,
-        write_root: Sequence[str] = (),
+        write_root: str = "",
         runtime: Sequence[str] = (),
         ignore_case: bool = sys.platform in ("win32", "darwin"),
     ) -> None:
@@ -53,7 +53,7 @@ class ProtectedPaths:
         self._hermes_home = str(
             hermes_home.parent.parent if hermes_home.parent.name == "profiles" else hermes_home
         )
-        self._write_root = tuple(write_root)
+        self._write_root = [root for root in write_root.split(os.pathsep) if root]
         self._runtime = tuple(runtime)
         self._ignore_case = ignore_case
 

@@ -11,7 +11,9 @@ import logging
 import re
 from collections.abc import Iterable
 
-_MASK = re.compile(r"\[secret:[^\[\]\s]{0,6}\*\*\*[^\[\]\s]{0,4}\]")
+from hermes_plugins._redaction import REDACTION_MARK
+from hermes_plugins._redaction import contains_mask as contains_mask
+
 _SHOWN_FROM = 18
 """Shorter secrets are hidden whole: ten characters of them would be most of them."""
 
@@ -42,24 +44,24 @@ _PRIVATE_KEY = re.compile(
     r"(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-_CONNECTION = re.compile(r"(://[^\s:/@\"'\[]{0,256}:)([^\s/\"'@\[]{1,256})(?=@)")
+_CONNECTION = re.compile(r"(://[^\s:/@\"'«]{0,256}:)([^\s/\"'@«]{1,256})(?=@)")
 _HEADER = re.compile(
     r"(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?"
-    r"|\b(?:set-)?cookie[\"']?\s*:\s*[\"']?|\bbearer\s+(?=[^\s\d]{0,64}\d))([^\s\"',;\[]{8,})",
+    r"|\b(?:set-)?cookie[\"']?\s*:\s*[\"']?|\bbearer\s+(?=[^\s\d]{0,64}\d))([^\s\"',;«]{8,})",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    rf"((?<![\w.-])[\"']?{_NAMES}\\?[\"']?[ \t]*(:|=)=?[ \t]*)"
-    r"(\\?\"[^\"\\\n]+|'[^'\n]+|[^\s\"'`,;&|(){}\[\]<>]+)",
+    rf"((?<![\w.-])[\"']?{_NAMES}\\?[\"']?[ \t]*(?::|==?)[ \t]*)"
+    r"(\\?\"[^\"\\\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]+)",
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(
     r"((?<![\w.])[A-Z][A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|_AUTH|_DSN)=)"
-    r"(\"[^\"\n]+|'[^'\n]+|[^\s\"'`,;&|(){}\[\]<>]+)"
+    r"(\"[^\"\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]+)"
 )
 _FIELD_SIGNS = ("key", "token", "secret", "passw", "passphrase", "credential")
 _HARMLESS = re.compile(
-    r"[\"'\\]*(?:[$%<{*]|\[secret:|\.{3}|https?://|your[_-]|x{3,}"
+    r"[\"'\\]*(?:[$%<{*]|«|\.{3}|https?://|your[_-]|x{3,}"
     r"|(?:true|false|none|null|undefined|str|string|bytes|int|bool|any|optional|\d{1,5})\W*$)",
     re.IGNORECASE,
 )
@@ -93,20 +95,15 @@ def redact(text: str) -> str:
 
 
 def mask(secret: str) -> str:
-    """What stands in place of ``secret``."""
+    """What stands in place of ``secret``; tools that write files refuse it."""
     if len(secret) < _SHOWN_FROM:
-        return "[secret:***]"
-    head, tail = (re.sub(r"[\[\]\s]", "*", part) for part in (secret[:6], secret[-4:]))
-    return f"[secret:{head}***{tail}]"
-
-
-def contains_mask(text: str) -> bool:
-    """Whether ``text`` has a mask in it, which would overwrite the secret it stands for."""
-    return "[secret:" in text and _MASK.search(text) is not None
+        return f"{REDACTION_MARK}»"
+    head, tail = (re.sub(r"[\s«»]", "*", part) for part in (secret[:6], secret[-4:]))
+    return f"{REDACTION_MARK}:{head}***{tail}»"
 
 
 def _mask_field(match: re.Match[str]) -> str:
-    before, separator, value = match.groups()
+    before, value = match.groups()
     quoted = value.lstrip("\\")[:1] in ("'", '"')
     if _HARMLESS.match(value) or (quoted and (" " in value or len(value) < 5)):
         return match[0]

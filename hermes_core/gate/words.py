@@ -14,6 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+
+def word_set(text: str) -> frozenset[str]:
+    """A table of words, written as one line of text."""
+    return frozenset(text.split())
+
+
 UNKNOWN = "\ufffd"
 """Stands in a word for what only the running shell can know."""
 
@@ -21,7 +27,7 @@ MAX_CHARS = 128_000
 MAX_COMMANDS = 25_000
 MAX_DEPTH = 8
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish"})
+SHELLS = word_set("sh bash dash zsh ksh mksh ash fish")
 
 _PLAIN = re.compile(r"[^\s\\'\"$`;&|<>()#*?\[{]+")
 _IN_DOUBLE = re.compile(r'[^"\\$`]+')
@@ -36,40 +42,20 @@ _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x
 _SCRIPT_FLAG = re.compile(r"-\w*c\w*|--command")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_RESERVED = {
-    **dict.fromkeys(
-        ("if", "then", "else", "elif", "fi", "do", "done", "while", "until", "esac"), 1
-    ),
-    **dict.fromkeys(("!", "{", "}", "coproc"), 1),
-    "function": 2,
-}
-"""Words in front of a command, and how many to skip with them."""
+_RESERVED = word_set("if then else elif fi do done while until esac ! { } coproc function")
 _HEADS = frozenset({"for", "select", "case"})
+_DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
 
-_WRAPPERS: dict[str, tuple[str, int]] = {
-    "sudo": ("-u -g -C -D -h -p -R -r -T -t -U --user --group --host --prompt --chdir", 0),
-    "doas": ("-u -C", 0),
-    "env": ("-u -C --unset --chdir", 0),
-    "nohup": ("", 0),
-    "time": ("-o -f", 0),
-    "timeout": ("-k -s --signal --kill-after", 1),
-    "nice": ("-n --adjustment", 0),
-    "ionice": ("-c -n -p", 0),
-    "command": ("", 0),
-    "builtin": ("", 0),
-    "exec": ("-a", 0),
-    "xargs": ("-I -n -P -L -d -E -s -a", 0),
-    "setsid": ("", 0),
-    "stdbuf": ("-i -o -e", 0),
-    "busybox": ("", 0),
-    "toybox": ("", 0),
-    "chroot": ("", 1),
-    "flock": ("-w -E", 1),
-    "watch": ("-n", 0),
-    "strace": ("-o -e -p", 0),
-    "caffeinate": ("-t -w", 0),
-}
-"""Commands that run another: the options of theirs that take a value, operands before the command."""
+_WRAPPERS = {
+    "sudo": "ugCDhpRrTtU", "doas": "uC", "env": "uC", "nohup": "", "time": "of", "timeout": "ks",
+    "nice": "n", "ionice": "cnp", "command": "", "builtin": "", "exec": "a", "xargs": "InPLdEsa",
+    "setsid": "", "stdbuf": "ioe", "busybox": "", "toybox": "", "chroot": "", "flock": "wE",
+    "watch": "n", "strace": "oep", "caffeinate": "tw",
+}  # fmt: skip
+"""Commands that run another one, and which of their short options take a value."""
+_LONG_VALUED = frozenset({"--user", "--group", "--chdir", "--unset", "--signal", "--kill-after"})
+_OPERANDS = frozenset({"timeout", "chroot", "flock"})
+"""Those that take one operand before the command."""
 
 
 class Simple(msgspec.Struct, frozen=True):
@@ -103,11 +89,6 @@ def simple_commands(text: str, *, variables: Mapping[str, str] | None = None) ->
     return found
 
 
-def word_set(text: str) -> frozenset[str]:
-    """A table of words, written as one line of text."""
-    return frozenset(text.split())
-
-
 def base_name(word: str) -> str:
     """The name of a program: no folder, no ``.exe``, in lower case."""
     return re.split(r"[/\\]", word)[-1].lower().removesuffix(".exe")
@@ -119,22 +100,23 @@ def unwrap(argv: Sequence[str]) -> tuple[str, ...]:
     while words:
         name = base_name(words[0])
         only_asks = name == "command" and words[1:2] in (["-v"], ["-V"])
-        rest = [] if name not in _WRAPPERS else _after_options(words[1:], *_WRAPPERS[name])
+        rest = _after_options(name, words[1:]) if name in _WRAPPERS else []
         if only_asks or not rest:
             return (name, *words[1:])
         words = rest
     return ()
 
 
-def _after_options(words: list[str], valued: str, operands: int) -> list[str]:
-    takes_value = valued.split()
+def _after_options(name: str, words: list[str]) -> list[str]:
+    valued = _WRAPPERS[name]
     at = 0
     while at < len(words) and (words[at].startswith("-") or _ASSIGNMENT.fullmatch(words[at])):
         if words[at] == "--":
             at += 1
             break
-        at += 2 if words[at] in takes_value else 1
-    return words[at + operands :]
+        takes_next = len(words[at]) == 2 and words[at][1] in valued
+        at += 2 if takes_next or words[at] in _LONG_VALUED else 1
+    return words[at + (name in _OPERANDS) :]
 
 
 def _collect(text: str, variables: dict[str, str], depth: int, found: list[Simple]) -> None:
@@ -179,7 +161,7 @@ def _scripts(simple: Simple, found: list[Simple]) -> Iterator[str]:
     elif name in ("eval", "trap"):
         yield " ".join(words if name == "eval" else words[:1])
     elif outer == "watch":
-        yield " ".join(_after_options(list(simple.argv[1:]), *_WRAPPERS["watch"]))
+        yield " ".join(_after_options("watch", list(simple.argv[1:])))
     elif outer == "env":
         starts = [at for at, word in enumerate(simple.argv) if word.startswith("-S")]
         for at in starts[:1]:
@@ -384,13 +366,13 @@ class _Reader:
         self._end_word()
         start = 0
         while start < len(self.words) and self.words[start] in _RESERVED:
-            start += _RESERVED[self.words[start]]
+            start += 2 if self.words[start] == "function" else 1
         assigned = start
         while assigned < len(self.words) and (match := _ASSIGNMENT.fullmatch(self.words[assigned])):
             self.variables[match[1]] = match[2]
             assigned += 1
         argv = tuple(self.words[assigned:])
-        if argv and argv[0] in ("export", "declare", "local", "readonly", "typeset"):
+        if argv and argv[0] in _DECLARES:
             pairs = (_ASSIGNMENT.fullmatch(word) for word in argv[1:])
             self.variables.update((pair[1], pair[2]) for pair in pairs if pair)
         if argv[:1] != () and argv[0] in _HEADS:
