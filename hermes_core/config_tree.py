@@ -167,7 +167,8 @@ def plain(tree: Node, *, source: bool = False) -> object:
     return tree.source if source and tree.source else tree.value
 
 
-_INT = re.compile(r"[-+]?[0-9]{1,18}")
+# No sign and no leading zero to lose: +49… and 0123 are texts.
+_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 

@@ -186,7 +186,7 @@ def _stevedore_names() -> set[tuple[str, str, str]]:
     names: set[tuple[str, str, str]] = set()
     for group in GROUPS:
         manager: NamedExtensionManager[object] = NamedExtensionManager(
-            group, names=[], warn_on_missing_entrypoint=False, invoke_on_load=False
+            group, names=[], on_missing_entrypoints_callback=None
         )
         names |= {(group, point.name, point.value) for point in manager.list_entry_points()}
     return names

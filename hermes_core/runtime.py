@@ -403,7 +403,7 @@ class Runtime:
             paths=ProtectedPaths(
                 home=Path.home(),
                 hermes_home=self.paths.home,
-                write_root=tuple(filter(None, settings.write_root.split(os.pathsep))),
+                write_root=settings.write_root,
                 runtime=_runtime_folders(),
             ),
             approvals=Approvals(settings.allow, save=self._remember),

@@ -139,6 +139,7 @@ class Run:
         self._task: asyncio.Task[None] | None = None
         self._active: ActiveTurn | None = None
         self._early: list[str] = []
+        self._closing = False
         self.end: TurnEnded | None = None
         """The last event, once there is one."""
 
@@ -173,10 +174,16 @@ class Run:
         else:
             self._early.append(reason)
 
-    def steer(self, text: str) -> None:
-        """Say something to the model while it works; it reads it with the next request."""
-        if self._active is not None and self.end is None:
-            self._active.steer(clean_input(text).text)
+    def steer(self, text: str) -> bool:
+        """Say something to the model while it works; it reads it with the next request.
+
+        False when the turn is over already. What is taken but comes too late for the last request
+        is given back as ``unsent`` of the last event.
+        """
+        if self._active is None or self._closing:
+            return False
+        self._active.steer(clean_input(text).text)
+        return True
 
     async def stop(self, reason: str) -> None:
         """Interrupt and wait until the turn has ended."""
@@ -269,6 +276,7 @@ class Run:
     async def _finish(self, active: ActiveTurn, result: TurnResult, seconds: float) -> None:
         """Store what the turn cost with a full commit, and tell its end, once."""
         parts = self._parts
+        self._closing = True
         unsent = tuple(active.steering())
         try:
             await parts.keeper.append(

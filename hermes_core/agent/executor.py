@@ -292,13 +292,12 @@ class Executor:
             raise
         finally:
             waiter.cancel()
-        if work.done():
-            return work.result()
-        late = await self._last_words(work)
-        interrupted = _interrupted(prepared, flag.reason)
+        late = work.result() if work.done() else await self._last_words(work)
         if late is None:
-            return interrupted
-        return msgspec.structs.replace(late, status="interrupted")
+            return _interrupted(prepared, flag.reason)
+        if flag.is_set() and late.status == "ok":
+            return msgspec.structs.replace(late, status="interrupted")
+        return late
 
     async def _last_words(self, work: asyncio.Task[Outcome]) -> Outcome | None:
         try:

@@ -83,7 +83,13 @@ class LazyGroup(click.Group):
 @click.pass_context
 def hermes(ctx: click.Context, profile: str) -> None:
     """A personal agent in the terminal, on a server and in chat apps."""
-    ctx.obj = {"profile": profile}
+    from hermes_core.cli.context import declared
+
+    ctx.obj = {
+        "profile": profile,
+        "declared_env": lambda: declared(ctx).env,
+        "plugin_schemas": lambda: declared(ctx).schemas,
+    }
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -158,7 +158,8 @@ def load(ctx: click.Context) -> Config:
 
 def json_schema() -> dict[str, object]:
     """The JSON Schema of hermes.yaml."""
-    schema = msgspec.json.schema(Settings)
+    # Sections of plugins hold what the plugin says.
+    schema = msgspec.json.schema(Settings, schema_hook=lambda kind: {"description": "any value"})
     for name, definition in schema["$defs"].items():
         section = {"ToolsetsSettings": "sets", "PluginsSettings": "sections"}.get(name)
         if section is not None:
@@ -246,7 +247,9 @@ def _ask(key: str, secret: bool) -> str:
 
 
 def _given(ctx: click.Context, name: str, default: object) -> object:
-    return ctx.obj.get(name, default) if isinstance(ctx.obj, dict) else default
+    """What the group put into the context; a function there is called only when it is needed."""
+    given = ctx.obj.get(name, default) if isinstance(ctx.obj, dict) else default
+    return given() if callable(given) else given
 
 
 def _declared_env(ctx: click.Context) -> Collection[str]:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from hermes_core.config import Config, load_config, process_environment
 from hermes_core.discovery import Discovery, Found
 from hermes_core.paths import resolve_paths
+from hermes_plugins._config import Section
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._host import Paths
 
@@ -43,6 +45,41 @@ def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None)
         environ=process_environment(),
         overrides=overrides or {},
     )
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """What the installed plugins declare about settings."""
+
+    env: frozenset[str]
+    schemas: Mapping[str, type[Section]]
+
+
+def declared(ctx: click.Context) -> Declared:
+    """Load every plugin that is on, and return the names and sections that they declare."""
+    import asyncio
+
+    from hermes_core.hookspecs import HONOURED
+    from hermes_core.runtime import open_runtime
+
+    async def collect() -> Declared:
+        runtime = await open_runtime(
+            paths_of(ctx), environ=process_environment(), cwd=working_folder()
+        )
+        host = runtime.host
+        try:
+            for group in HONOURED:
+                await host.load(group, host.names(group))
+        finally:
+            await runtime.close()
+        profiles = [one for loaded in host.loaded.values() for one in loaded.providers]
+        sections = [one for loaded in host.loaded.values() for one in loaded.config]
+        names = [name for one in profiles for name in (*one.env, one.base_url_env) if name]
+        return Declared(
+            env=frozenset([*names, *(name for one in sections for name in one.env)]),
+            schemas={one.name: one.schema for one in sections},
+        )
+
+    return asyncio.run(collect())
 
 
 def discovered(ctx: click.Context) -> Sequence[Found]:

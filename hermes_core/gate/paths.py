@@ -36,8 +36,8 @@ _KEY_FILE = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|authorized_keys")
 class ProtectedPaths:
     """Answers with a reason, or "" where there is no objection.
 
-    ``write_root`` (separated as in PATH), where given, holds all that may be written at all. ``runtime`` is what
-    this program runs from: its interpreter and its packages.
+    ``write_root`` (folders separated as in PATH), where given, holds all that may be written at
+    all. ``runtime`` is what this program runs from: its interpreter and its packages.
     """
 
     def __init__(

@@ -34,9 +34,9 @@ _TOKEN_SIGNS = (
     "sk-", "k_live_", "k_test_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-",
     "xox", "xapp-", "AIza", "AKIA", "ASIA", "hf_", "npm_", "pypi-", "xai-", "gsk_", "r8_", "pplx-",
     "dop_v1_", "SG.", "whsec_", "ya29.", "tvly-", "nvapi-", "lin_api_", "shp", "dckr_pat_", "ntn_",
-    "AGE-SECRET", "eyJ", ":AA",
+    "AGE-SECRET", "eyJ", ":AA", "://",
 )  # fmt: skip
-_TOKENISH = re.compile(r"[-_.:][\w-]{9}|AIza|A[KS]IA")
+_TOKENISH = re.compile(r"[-_.:][\w-]{9}|AIza|A[KS]IA|://")
 """The fast way out: none of the formats above is without one of these."""
 
 _PRIVATE_KEY = re.compile(
@@ -52,14 +52,17 @@ _HEADER = re.compile(
 )
 _FIELD = re.compile(
     rf"((?<![\w.-])[\"']?{_NAMES}\\?[\"']?[ \t]*(?::|==?)[ \t]*)"
-    r"(\\?\"[^\"\\\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]+)",
+    r"(\\?\"[^\"\\\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]++(?!\())",
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(
     r"((?<![\w.])[A-Z][A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|_AUTH|_DSN)=)"
-    r"(\"[^\"\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]+)"
+    r"(\"[^\"\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]++(?!\())"
 )
-_FIELD_SIGNS = ("key", "token", "secret", "passw", "passphrase", "credential")
+_WORD_SIGNS = (
+    "_key", "-key", "apikey", "accesskey", "token", "secret", "passw", "passphrase", "credential",
+    "_auth=", "_dsn=", "bearer", "authorization", "cookie",
+)  # fmt: skip
 _HARMLESS = re.compile(
     r"[\"'\\]*(?:[$%<{*]|«|\.{3}|https?://|your[_-]|x{3,}"
     r"|(?:true|false|none|null|undefined|str|string|bytes|int|bool|any|optional|\d{1,5})\W*$)",
@@ -67,31 +70,51 @@ _HARMLESS = re.compile(
 )
 _LOOKS_SECRET = re.compile(r"[0-9!@#%^&*+/=~]|\w-\w")
 _OPEN = re.compile(
-    rf"(?:{_NAMES}|authorization|cookie|bearer)\\?[\"']?\s*(?:$|[:=].*)|[A-Z_]{{3,}}=\S*$|://\S*$"
-    r"|bearer\s+\S*$|-----BEGIN (?!.*-----END ).*",
-    re.IGNORECASE | re.DOTALL,
+    rf"(?:{_NAMES}|authorization|cookie)\\?[\"']?\s*(?:[:=]=?\s*(?:(?:bearer|basic|token)\s+)?)?$"
+    r"|\bbearer\s+$",
+    re.IGNORECASE,
 )
+"""The end of a text where a value may follow that is to be masked."""
 _MAX_HELD = 16_000
 
 
 def redact(text: str) -> str:
     """``text`` with everything that looks like a secret masked."""
-    if _TOKENISH.search(text):
-        if "-----BEGIN" in text:
-            text = _PRIVATE_KEY.sub(lambda match: mask(""), text)
-        if "://" in text and "@" in text:
-            text = _CONNECTION.sub(lambda match: match[1] + mask(match[2]), text)
-        if any(sign in text for sign in _TOKEN_SIGNS):
-            text = _TOKEN.sub(lambda match: mask(match[0]), text)
-    if "earer" in text or "uthorization" in text or "ookie" in text or "EARER" in text:
-        text = _HEADER.sub(lambda match: match[1] + mask(match[2]), text)
-    if "=" in text or ":" in text:
-        lowered = text.lower()
-        if any(sign in lowered for sign in _FIELD_SIGNS):
-            text = _FIELD.sub(_mask_field, text)
-        if "=" in text:
-            text = _VARIABLE.sub(_mask_variable, text)
-    return text
+    if "-----BEGIN" in text:
+        text = _PRIVATE_KEY.sub(lambda match: mask(""), text)
+    pieces = []
+    done = 0
+    for start in sorted(_suspicious_lines(text)):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        pieces += [text[done:start], _redact_line(text[start:end])]
+        done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def _suspicious_lines(text: str) -> set[int]:
+    """Where the lines begin that hold a sign of a secret; plain searches, for they are fast."""
+    lowered = text.lower() if ":" in text or "=" in text or "earer" in text else ""
+    if len(lowered) != len(text) and lowered:  # a few letters grow in lower case
+        return {0, *(at + 1 for at, char in enumerate(text) if char == "\n")}
+    found: set[int] = set()
+    token_signs = _TOKEN_SIGNS if _TOKENISH.search(text) else ()
+    for haystack, signs in ((text, token_signs), (lowered, _WORD_SIGNS)):
+        for sign in signs:
+            at = haystack.find(sign)
+            while at >= 0:
+                found.add(text.rfind("\n", 0, at) + 1)
+                end = text.find("\n", at)
+                at = haystack.find(sign, end) if end >= 0 else -1
+    return found
+
+
+def _redact_line(line: str) -> str:
+    line = _CONNECTION.sub(lambda match: match[1] + mask(match[2]), line)
+    line = _TOKEN.sub(lambda match: mask(match[0]), line)
+    line = _HEADER.sub(_mask_header, line)
+    line = _FIELD.sub(_mask_field, line)
+    return _VARIABLE.sub(_mask_variable, line)
 
 
 def mask(secret: str) -> str:
@@ -100,6 +123,11 @@ def mask(secret: str) -> str:
         return f"{REDACTION_MARK}»"
     head, tail = (re.sub(r"[\s«»]", "*", part) for part in (secret[:6], secret[-4:]))
     return f"{REDACTION_MARK}:{head}***{tail}»"
+
+
+def _mask_header(match: re.Match[str]) -> str:
+    plain = _HARMLESS.match(match[2]) or not _LOOKS_SECRET.search(match[2])
+    return match[0] if plain else match[1] + mask(match[2])
 
 
 def _mask_field(match: re.Match[str]) -> str:
@@ -138,8 +166,8 @@ class Redactor:
 class StreamRedactor:
     """Redacts text that arrives in pieces: ``feed`` returns what is safe to show so far.
 
-    The last word is held back, and the rest of the line from where a secret may have begun; a
-    private key until its end, at most 16,000 characters.
+    The last word is held back, and with it a name whose value has not come yet; a private key until
+    its end, at most 16,000 characters.
     """
 
     def __init__(self, redactor: Redactor | None = None) -> None:

@@ -117,7 +117,10 @@ def _ensure_index(connection: Connection) -> bool:
     """Make the search index where it is missing, and add what was left out; False without FTS5."""
     try:
         if not search.has_index(connection):
-            _transact(connection, lambda: search.make_index(connection))
+            _transact(
+                connection,
+                lambda: search.has_index(connection) or search.make_index(connection),
+            )
     except sqlite3.OperationalError as error:
         if "no such module" not in str(error):
             raise

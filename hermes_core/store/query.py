@@ -19,6 +19,7 @@ CJK = (
 
 _LATIN = f"[^\\W_{CJK}]"
 _TOKEN = re.compile(f"[{CJK}]+|{_LATIN}+")
+_IS_LATIN = re.compile(_LATIN)
 _IS_CJK = re.compile(f"[{CJK}]")
 _PIECE = re.compile(r'"[^"]*"(?!\S)|\S+')
 _SENTENCE_ENDS = "?!,;.？！，；。、"
@@ -32,18 +33,28 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tokens`` are what the index is asked for, all of them, in FTS5's language. ``needle`` is counted
     in the folded text. ``checked``: the tokens alone say too little, ``pattern`` must be found in the
-    text. ``literal``: it has punctuation, which the index knows nothing of.
+    text, and with ``begins`` or ``ends`` not inside a longer Latin word. ``literal``: it has
+    punctuation, which the index knows nothing of.
     """
 
     tokens: tuple[str, ...]
     needle: str
-    pattern: re.Pattern[str]
+    pattern: str
+    begins: bool = False
+    ends: bool = False
     checked: bool = False
     literal: bool = False
 
     def occurs(self, text: str) -> bool:
         """Whether it stands in a folded text."""
-        return self.needle in text and self.pattern.search(text) is not None
+        if self.needle not in text:
+            return False
+        for found in re.finditer(self.pattern, text):
+            start, end = found.span()
+            inside = self.begins and start > 0 and _IS_LATIN.match(text[start - 1])
+            if not inside and not (self.ends and _IS_LATIN.match(text, end)):
+                return True
+        return False
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,11 +175,12 @@ def _term(piece: str) -> Term:
     if tokens and folded == f"{tokens[0]}*":
         return _word(tokens[0], prefix=True)
     words = folded.split() or [piece]
-    pattern = r"[\W_]+".join(re.escape(word) for word in words)
     return Term(
         tokens=tuple(part for token in tokens for part in _word(token).tokens),
         needle=max(words, key=len),
-        pattern=re.compile(_bounded(pattern, words[0], words[-1])),
+        pattern=r"[\W_]+".join(re.escape(word) for word in words),
+        begins=_IS_LATIN.match(words[0]) is not None,
+        ends=_IS_LATIN.match(words[-1][-1]) is not None,
         checked=True,
         literal="".join(tokens) != "".join(words),
     )
@@ -177,23 +189,17 @@ def _term(piece: str) -> Term:
 def _word(token: str, *, prefix: bool = False, checked: bool = False) -> Term:
     """A term of letters and digits only, already folded."""
     if not _IS_CJK.match(token):
-        pattern = re.escape(token)
         return Term(
             tokens=(f'"{token}"*' if prefix else f'"{token}"',),
             needle=token,
-            pattern=re.compile(_bounded(pattern, token, "" if prefix else token)),
+            pattern=re.escape(token),
+            begins=True,
+            ends=not prefix,
         )
     pairs = [f'"{token[at : at + 2]}"' for at in range(len(token) - 1)]
     return Term(
         tokens=tuple(pairs) or (f'"{token}"*',),
         needle=token,
-        pattern=re.compile(re.escape(token)),
+        pattern=re.escape(token),
         checked=checked,
     )
-
-
-def _bounded(pattern: str, first: str, last: str) -> str:
-    """The pattern, where it begins and ends with Latin not inside a longer word."""
-    before = f"(?<!{_LATIN})" if re.match(_LATIN, first) else ""
-    after = f"(?!{_LATIN})" if re.search(f"{_LATIN}$", last) else ""
-    return f"{before}{pattern}{after}"

@@ -17,7 +17,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -88,9 +88,10 @@ _decode = msgspec.json.Decoder(_Body).decode
 def text_of(body: bytes) -> str:
     """What is searched of a stored message; "" where it cannot be read."""
     try:
-        return "".join([part.text for part in _decode(body).parts])
+        parts = _decode(body).parts
     except (msgspec.MsgspecError, ValueError):
         return ""
+    return parts[0].text if len(parts) == 1 else "".join([part.text for part in parts])
 
 
 # --------------------------------------------------------------------------------------
@@ -170,10 +171,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     role: str = ""
 
 
-class _Match(msgspec.Struct, frozen=True):
-    row: int
-    length: int
-    counts: tuple[int, ...]
+_Match: TypeAlias = tuple[int, int, list[int]]
+"""Row, length of the text in characters, how often each term stands in it."""
 
 
 def find(connection: Connection, text: str, scope: Scope, *, limit: int) -> SearchAnswer:
@@ -204,8 +203,7 @@ def _matches(connection: Connection, query: Query, scope: Scope) -> tuple[list[_
         size += len(body)
         text = fold(text_of(body))
         if not checked or query.holds(text):
-            counts = tuple([max(1, text.count(needle)) for needle in needles])
-            matches.append(_Match(row, len(text), counts))
+            matches.append((row, len(text), [text.count(needle) for needle in needles]))
     return matches, False
 
 
@@ -249,15 +247,14 @@ def _scored(
     """BM25 within the matches; equal ones: the newest first."""
     if not matches:
         return
-    mean = sum(match.length for match in matches) / len(matches) or 1.0
+    mean = sum([length for _, length, _ in matches]) / len(matches) or 1.0
     weights = [_rarity(connection, term) for term in terms] if len(terms) > 1 else [1.0]
-    for match in matches:
-        norm = _K1 * (1 - _B + _B * match.length / mean)
-        score = sum(
-            weight * count * (_K1 + 1) / (count + norm)
-            for weight, count in zip(weights, match.counts, strict=True)
-        )
-        yield score, match.row
+    for row, length, counts in matches:
+        norm = _K1 * (1 - _B + _B * length / mean)
+        score = 0.0
+        for weight, count in zip(weights, counts, strict=True):
+            score += weight * (count or 1) / ((count or 1) + norm)
+        yield score, row
 
 
 def _rarity(connection: Connection, term: Term) -> float:

@@ -23,7 +23,7 @@ class VirtualClock:
     """Implements `Clock`; time stands still until `advance`.
 
     ``autojump`` moves it to the next sleeper as soon as every task waits, for code that only has to
-    get through its pauses.
+    get through its pauses. It cannot see threads and sockets: with those, use `advance`.
     """
 
     def __init__(self, *, start: float = 1_800_000_000.0, autojump: bool = False) -> None:

@@ -33,7 +33,7 @@ def hermes_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def no_outside_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_outside_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connecting anywhere but to loopback is an error that names the address."""
     connect = socket.socket.connect
 
@@ -45,7 +45,6 @@ def no_outside_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
-    yield
 
 
 @pytest.fixture

@@ -57,9 +57,7 @@ class TestHost:
 
         if self._session is None:
             self._session = await self.runtime.open_session(
-                msgspec.convert({}, SessionWish)
-                if not self._wish
-                else SessionWish(**self._wish)  # type: ignore[arg-type]
+                msgspec.convert({}, SessionWish) if not self._wish else SessionWish(**self._wish)  # type: ignore[arg-type]
             )
         return self._session
 

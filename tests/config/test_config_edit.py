@@ -281,7 +281,7 @@ def test_a_declared_variable_goes_to_dotenv_private_and_whole(paths: Paths) -> N
 def test_a_word_that_yaml_takes_for_a_switch_is_quoted() -> None:
     for word in ("off", "Yes", "n", "null", "true", "~", "1", "1.5", "1:30", "", " a", "a: b", "#"):
         assert inline(word) == f'"{word}"'
-    assert inline(["a b", {"k": None, "n": [True, 2]}]) == "[a b, {k: null, n: [true, 2]}]"
+    assert inline(["a b", {"k": None, "m": [True, 2]}]) == "[a b, {k: null, m: [true, 2]}]"
 
 
 scalars = st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(max_size=12)

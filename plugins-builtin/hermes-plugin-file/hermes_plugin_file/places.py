@@ -29,37 +29,34 @@ class Place(msgspec.Struct, frozen=True):
 async def locate(environment: Environment, path: str) -> Place:
     """The file, folder or gap that ``path`` names.
 
-    A name that is missing but for its Unicode form (composed or not, which space) is the one that
-    has the other form, and ``note`` says so.
+    The environment takes a name in any Unicode form for the one it has; ``note`` then says so.
 
     Raises:
-        ToolError: two names differ from it in form only, or the one that does is a link.
+        ToolError: the name is missing, and two others differ from it in Unicode form only.
     """
     if not path.strip():
         raise ToolError("path is empty.", hint="Give the path of a file.")
     resolved = environment.resolve(path)
     found = await environment.stat(resolved)
+    asked, name = leaf(path.replace("\\", "/") if _windows(resolved) else path), leaf(resolved)
     note = ""
-    if found.kind == "missing":
-        other = await _same_but_for_form(environment, resolved)
-        if other:
-            if environment.resolve(other) != other:
-                raise ToolError(f"{path}: {other} has this name in another form and is a link.")
-            resolved, found = other, await environment.stat(other)
-            note = f"the name is spelled {leaf(other)!a} on disk"
+    if found.kind == "missing" and not (name.isascii() and " " not in name):
+        await _refuse_twins(environment, resolved)
+    elif asked != name and _form(asked) == _form(name):
+        note = f"the name is spelled {name!a} on disk"
     return Place(resolved, show(environment, resolved), found, note)
 
 
 async def missing(environment: Environment, place: Place) -> ToolError:
     """The error for a path that is not there, with names like it."""
     parent = folder_of(place.path)
-    if (await environment.stat(parent)).kind != "folder":
+    names = await _names(environment, parent)
+    if names is None:
         return ToolError(f"{place.shown}: no such file; its folder {parent} does not exist.")
-    names = [name.rstrip("/") for name in await environment.list(parent)]
     wanted = leaf(place.path)
     similar = [name for name in names if name.casefold() == wanted.casefold()]
     similar += [n for n in get_close_matches(wanted, names, n=4, cutoff=0.6) if n not in similar]
-    hint = f"Similar names there: {', '.join(similar)}." if similar else ""
+    hint = f"Similar names there: {', '.join(map(_spelled, similar))}." if similar else ""
     return ToolError(f"{place.shown}: no such file.", hint=hint or "Find it with search_files.")
 
 
@@ -103,41 +100,28 @@ def _windows(path: str) -> bool:
     return path[1:3] in (":\\", ":/") or path.startswith("\\\\")
 
 
-async def _same_but_for_form(environment: Environment, resolved: str) -> str:
-    """The path whose names equal ``resolved`` but for Unicode form, "" where there is none."""
-    names: list[str] = []
-    folder = resolved
-    while True:
-        parent = folder_of(folder)
-        if parent == folder:
-            return ""
-        names.append(leaf(folder))
-        folder = parent
-        if (await environment.stat(folder)).kind == "folder":
-            break
-    for name in reversed(names):
-        if name.isascii() and " " not in name:
-            folder = join(folder, name)
-            continue
-        there = [found.rstrip("/") for found in await _names(environment, folder)]
-        same = [name] if name in there else [n for n in there if _form(n) == _form(name)]
-        if len(same) > 1:
-            spelled = " and ".join(map(ascii, same))
-            raise ToolError(
-                f"{resolved}: {len(same)} names differ from it in Unicode form only: {spelled}.",
-                hint="Rename one of them, or use the exact name.",
-            )
-        if not same:
-            return ""
-        folder = join(folder, same[0])
-    return folder if (await environment.stat(folder)).kind != "missing" else ""
+async def _refuse_twins(environment: Environment, resolved: str) -> None:
+    """Two names that differ in form only are never guessed between."""
+    names = await _names(environment, folder_of(resolved)) or []
+    twins = [name for name in names if _form(name) == _form(leaf(resolved))]
+    if len(twins) > 1:
+        raise ToolError(
+            f"{resolved}: no such file, but {len(twins)} names differ from it in Unicode form "
+            f"only: {' and '.join(map(ascii, twins))}.",
+            hint="Use one of them exactly as it is spelled.",
+        )
 
 
-async def _names(environment: Environment, folder: str) -> list[str]:
+async def _names(environment: Environment, folder: str) -> list[str] | None:
     if (await environment.stat(folder)).kind != "folder":
-        return []
-    return list(await environment.list(folder))
+        return None
+    return [name.rstrip("/") for name in await environment.list(folder)]
 
 
 def _form(name: str) -> str:
     return unicodedata.normalize("NFC", _SPACES.sub(" ", name))
+
+
+def _spelled(name: str) -> str:
+    """A name for a message; one with odd spaces is spelled out."""
+    return ascii(name) if _SPACES.search(name) else name

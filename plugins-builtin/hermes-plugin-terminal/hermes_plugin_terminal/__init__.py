@@ -96,5 +96,6 @@ def hermes_register_tools() -> list[Tool]:
 
 @hookimpl
 def hermes_register_config() -> list[ConfigSection]:
-    """Time-outs, output limit, shell."""
-    return [ConfigSection(name="terminal", schema=Settings)]
+    """Time-outs, output limit, shell; two of them also stand in the kernel's own section."""
+    inherits = {"timeout": "terminal.timeout", "shell": "terminal.shell"}
+    return [ConfigSection(name="terminal", schema=Settings, inherits=inherits)]

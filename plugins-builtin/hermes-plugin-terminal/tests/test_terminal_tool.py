@@ -184,9 +184,10 @@ def test_both_schemas_together_stay_small() -> None:
     assert len(json.dumps(described, separators=(",", ":"))) <= 1300
 
 
-def test_the_section_is_called_like_the_plugin() -> None:
+def test_the_section_is_called_like_the_plugin_and_takes_the_kernels_values() -> None:
     (section,) = hermes_register_config()
     assert (section.name, section.schema) == ("terminal", Settings)
+    assert section.inherits == {"timeout": "terminal.timeout", "shell": "terminal.shell"}
 
 
 def test_the_entry_module_brings_nothing_heavy() -> None:

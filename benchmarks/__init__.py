@@ -1,0 +1,1 @@
+"""What things cost: `python -m benchmarks` measures and prints a table. Nothing here is a timed test."""

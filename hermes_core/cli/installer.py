@@ -1,0 +1,171 @@
+"""The environment's own installer (pip, else uv) behind four verbs.
+
+Commands are argument lists, never shell lines. The working directory's modules and programs are not
+used, and a child does not see the secrets of this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import msgspec
+
+from hermes_core.config import process_environment
+from hermes_core.config_tree import is_secret_name
+from hermes_plugins import HermesError, UsageError
+
+_UV_LINE: Final = re.compile(r"^ \+ ([A-Za-z0-9._-]+)==(\S+)( \(from file:)?", re.MULTILINE)
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """One package that an install would add or change; ``asked`` is the one that was named."""
+
+    name: str
+    version: str
+    asked: bool
+
+
+class Installer(msgspec.Struct, frozen=True, kw_only=True):
+    """pip or uv, working on the environment that runs this process."""
+
+    command: tuple[str, ...]
+    is_pip: bool
+
+    def plan(self, requirement: str, *, name: str) -> list[Planned]:
+        """What an install would do, asked without doing it; ``name`` is "" for a folder.
+
+        Raises:
+            HermesError: there is no such distribution, or no set of versions that fits.
+        """
+        dry = [*self.command, "install", "--dry-run"]
+        if not self.is_pip:
+            # Nothing is written, so an environment that belongs to the system may be asked as well.
+            told = _run([*dry, *self._here, "--break-system-packages", requirement])
+            return [
+                Planned(
+                    name=normal_name(found),
+                    version=version,
+                    asked=normal_name(found) == name if name else bool(is_local),
+                )
+                for found, version, is_local in _UV_LINE.findall(told)
+            ]
+        with TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            _run([*dry, "--quiet", "--report", str(report), requirement])
+            rows = json.loads(report.read_text(encoding="utf-8"))["install"]
+        return [
+            Planned(
+                name=normal_name(row["metadata"]["name"]),
+                version=row["metadata"]["version"],
+                asked=row["requested"],
+            )
+            for row in rows
+        ]
+
+    def install(self, requirement: str) -> None:
+        """Install into the environment.
+
+        Raises:
+            HermesError: the installer failed.
+        """
+        _run([*self.command, "install", *self._here, requirement])
+
+    def install_into(self, folder: Path, requirements: Sequence[str]) -> None:
+        """Install exactly these, without what they depend on, into a folder.
+
+        Raises:
+            HermesError: the installer failed.
+        """
+        place = [*self._here, "--no-deps", "--target", str(folder)]
+        _run([*self.command, "install", *place, *requirements])
+
+    def uninstall(self, name: str) -> None:
+        """Remove a distribution from the environment.
+
+        Raises:
+            HermesError: the installer failed.
+        """
+        options = ["--yes"] if self.is_pip else self._here
+        _run([*self.command, "uninstall", *options, name])
+
+    @property
+    def _here(self) -> list[str]:
+        return [] if self.is_pip else ["--python", sys.executable]
+
+
+def find_installer() -> Installer:
+    """pip of this environment, else uv.
+
+    Raises:
+        UsageError: neither is there.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("pip") is not None:
+        # -P: the working directory's modules are not imported.
+        pip = (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input")
+        return Installer(command=pip, is_pip=True)
+    uv = shutil.which("uv")
+    # On Windows `which` looks into the working directory first, and answers with a relative path then.
+    if uv and os.path.isabs(uv):
+        return Installer(command=(uv, "pip"), is_pip=False)
+    raise UsageError(
+        "there is neither pip nor uv to install with.",
+        hint=f"`{sys.executable} -m ensurepip` brings pip.",
+    )
+
+
+def is_environment_writable() -> bool:
+    """Whether packages may be put into this environment: writable, and not the system's (PEP 668)."""
+    is_venv = sys.prefix != sys.base_prefix
+    marker = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"
+    if not is_venv and marker.exists():
+        return False
+    return os.access(sysconfig.get_path("purelib"), os.W_OK)
+
+
+def normal_name(name: str) -> str:
+    """A distribution's name in the spelling that is equal for equal names (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _run(command: Sequence[str]) -> str:
+    ended = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        env=_child_environment(),
+        check=False,
+    )
+    if ended.returncode:
+        lines = [line.strip() for line in ended.stdout.splitlines() if line.strip()]
+        errors = [line for line in lines if line.lower().startswith(("error", "×", "╰"))]
+        said = " ".join((errors or lines)[-2:])
+        raise HermesError(
+            f"the installer failed: {said[:500]}",
+            hint=f"Nothing was changed. `{shlex.join(command)}` shows all of it.",
+        )
+    return ended.stdout
+
+
+def _child_environment() -> dict[str, str]:
+    """This process' variables without its secrets; the installer keeps its own."""
+    return {
+        name: value
+        for name, value in process_environment().items()
+        if name.upper().startswith(("PIP_", "UV_")) or not is_secret_name(name)
+    }
