@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import itertools
 import random
-import resource
 import statistics
 import tempfile
 import time
@@ -133,7 +132,6 @@ async def main() -> None:
         store = Store(path, clock=VirtualClock(), process="bench")
         await ask(store, languages)
         await store.close()
-        print(f"peak RSS {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
 async def ask(store: Store, languages: tuple[Language, Language]) -> None:

@@ -23,6 +23,7 @@ from hermes_core.agent.prompt import PromptFacts, build_prompt, read_context_fil
 from hermes_core.agent.results import ResultBudgets
 from hermes_core.clock import SystemClock
 from hermes_core.config import Config, load_config
+from hermes_core.declarations import Declarations
 from hermes_core.discovery import Discovery
 from hermes_core.gate.approve import Approvals, Approver
 from hermes_core.gate.audit import Audit
@@ -188,6 +189,7 @@ class Runtime:
             environ=self.config.environ,
             http=self.http,
             clock=self.clock,
+            declarations=Declarations(self.paths.cache / "declared.json"),
         )
         wanted = Wanted(model=wish.model, provider=wish.provider)
         if before is not None and not (wish.model or wish.provider):

@@ -28,7 +28,7 @@ from hermes_core.route.retry import RetryPolicy
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._environments import Environment
-from hermes_plugins._errors import HermesError, StoreError, UsageError
+from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._events import Event, Notice, TurnEnded, TurnStarted
 from hermes_plugins._messages import Message, user_message
 from hermes_plugins._store import SessionInfo
@@ -140,6 +140,7 @@ class Run:
         self._active: ActiveTurn | None = None
         self._early: list[str] = []
         self._closing = False
+        self._announced = False
         self.end: TurnEnded | None = None
         """The last event, once there is one."""
 
@@ -223,10 +224,7 @@ class Run:
         """Run the turn; whatever goes wrong becomes how it ended."""
         parts = self._parts
         try:
-            message = await self._opening(active)
-            parts.dispatch.emit(
-                "hermes_on_turn_start", message=message, session=parts.info, turn=active.turn
-            )
+            await self._opening(active)
             turn = Turn(
                 model=parts.route.model.id,
                 system=parts.system,
@@ -237,21 +235,15 @@ class Run:
                 cancelled=active.cancelled,
             )
             return await run_turn(turn, active)
-        except HermesError as error:
-            return TurnResult(outcome="failed", reason=error.message, hint=error.hint)
         except asyncio.CancelledError:
             active.cancelled.set("the program is stopping")
             return TurnResult(outcome="interrupted", reason="Interrupted: the program is stopping.")
         except Exception as error:
-            _log.exception("the turn failed")
             parts.dispatch.emit("hermes_on_error", where="turn", error=error)
-            reason = f"Internal error: {type(error).__name__}: {error}"
-            return TurnResult(
-                outcome="failed", reason=reason, hint="`hermes logs` has the details."
-            )
+            return _failed(error)
 
-    async def _opening(self, active: ActiveTurn) -> Message:
-        """Clean and store the person's message."""
+    async def _opening(self, active: ActiveTurn) -> None:
+        """Clean, announce and store the person's message."""
         parts = self._parts
         message = self._message if isinstance(self._message, Message) else None
         notes: tuple[str, ...] = ()
@@ -267,11 +259,14 @@ class Run:
                 session=parts.info,
             )
             message = msgspec.structs.replace(message, added=tuple(added))
+        self._announced = True
+        parts.dispatch.emit(
+            "hermes_on_turn_start", message=message, session=parts.info, turn=active.turn
+        )
         await active.emit(TurnStarted(message=message, model=parts.route.label))
         for note in (*parts.notices, *notes):
             await active.emit(Notice(text=note))
         await active.keep(message)
-        return message
 
     async def _finish(self, active: ActiveTurn, result: TurnResult, seconds: float) -> None:
         """Store what the turn cost with a full commit, and tell its end, once."""
@@ -285,11 +280,9 @@ class Run:
                 model_calls=result.model_calls,
                 final=True,
             )
-        except StoreError as error:
+        except Exception as error:  # a turn that began ends with its last event, whatever happens
             if result.outcome == "completed":
-                result = msgspec.structs.replace(
-                    result, outcome="failed", reason=error.message, hint=error.hint
-                )
+                result = _failed(error)
         end = TurnEnded(
             outcome=result.outcome,
             text=result.text,
@@ -303,5 +296,15 @@ class Run:
             unsent=unsent,
         )
         self.end = end
-        parts.dispatch.emit("hermes_on_turn_end", end=end, session=parts.info)
+        if self._announced:
+            parts.dispatch.emit("hermes_on_turn_end", end=end, session=parts.info)
         await active.emit(end)
+
+
+def _failed(error: Exception) -> TurnResult:
+    """How a turn ended that an exception ended."""
+    if isinstance(error, HermesError):
+        return TurnResult(outcome="failed", reason=error.message, hint=error.hint)
+    _log.error("the turn failed", exc_info=error)
+    reason = f"Internal error: {type(error).__name__}: {error}"
+    return TurnResult(outcome="failed", reason=reason, hint="logs/hermes.log has the details.")

@@ -482,11 +482,7 @@ class _Announced:
         self._scope = scope
         self._prepared = prepared
         self._dispatch = dispatch
-
-    @property
-    def can_ask(self) -> bool:
-        approver = self._scope.approver
-        return approver is not None and approver.can_ask
+        self.can_ask = scope.approver is not None and scope.approver.can_ask
 
     async def ask(self, question: Question) -> Answer:
         approver = self._scope.approver

@@ -333,7 +333,7 @@ def _spelled_paths(word: str) -> Iterable[str]:
 
 # --- what is visibly written -------------------------------------------------------------------
 
-_WRITERS = word_set("tee mv cp touch truncate shred ln install chmod chown sed sponge mkdir")
+_WRITERS = word_set("tee mv cp touch truncate shred ln install chmod chown sponge mkdir")
 _REMOVERS = word_set("rm rmdir unlink mv shred rd del")
 
 
@@ -343,14 +343,18 @@ def _touched(simples: list[Simple], workspace: str) -> tuple[tuple[str, ...], tu
     writes: list[str] = []
     removes: list[str] = []
     for simple in simples:
-        found = [target for operator, target in simple.redirects if ">" in operator]
+        found = [
+            to for by, to in simple.redirects if ">" in by and not to.isdigit() and to != os.devnull
+        ]
         name, *words = simple.inner or ("",)
         operands = [word for word in words if word and not word.startswith("-")]
         if name == "cd" and operands:
             folder = os.path.join(folder, operands[0])
         if name == "dd":
             found += [word[3:] for word in words if word.startswith("of=")]
-        if name in _WRITERS:
+        if name in _WRITERS or (
+            name == "sed" and any(word.startswith(("-i", "--i")) for word in words)
+        ):
             found += operands
         places = [
             path if path.startswith("~") else os.path.join(folder, path)

@@ -11,11 +11,10 @@ import asyncio
 import os
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from hermes_core.config_schema import GateSettings
 from hermes_core.gate import commands
 from hermes_core.gate.approve import (
     Answer,
@@ -34,6 +33,9 @@ from hermes_core.gate.redact import redact
 from hermes_core.gate.urls import host_risk
 from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import Ask, CallView, Decision, Deny
+
+if TYPE_CHECKING:
+    from hermes_core.config_schema import GateSettings
 
 Outcome: TypeAlias = Literal[
     "allowed", "floor", "denied_rule", "policy", "person", "timeout", "unavailable", "blocked"

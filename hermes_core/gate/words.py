@@ -26,6 +26,8 @@ UNKNOWN = "\ufffd"
 MAX_CHARS = 128_000
 MAX_COMMANDS = 25_000
 MAX_DEPTH = 8
+_MAX_VALUE = 256
+"""Characters of a variable's value; a line that doubles one again and again would fill the memory."""
 
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish")
 
@@ -51,6 +53,7 @@ _WRAPPERS = {
     "nice": "n", "ionice": "cnp", "command": "", "builtin": "", "exec": "a", "xargs": "InPLdEsa",
     "setsid": "", "stdbuf": "ioe", "busybox": "", "toybox": "", "chroot": "", "flock": "wE",
     "watch": "n", "strace": "oep", "caffeinate": "tw",
+    "systemd-run": "pEu", "unshare": "", "runuser": "ugG", "chrt": "",
 }  # fmt: skip
 """Commands that run another one, and which of their short options take a value."""
 _LONG_VALUED = frozenset({"--user", "--group", "--chdir", "--unset", "--signal", "--kill-after"})
@@ -72,6 +75,14 @@ class Simple(msgspec.Struct, frozen=True):
     assigns: bool = False
 
 
+class _Line(msgspec.Struct):
+    """What is known of the whole line while it is read; ``documents`` may be fed to a shell."""
+
+    variables: dict[str, str]
+    commands: list[Simple] = []
+    documents: list[str] = []
+
+
 class TooComplex(Exception):
     """Raised when a command is longer or deeper than anybody would write."""
 
@@ -84,9 +95,9 @@ def simple_commands(text: str, *, variables: Mapping[str, str] | None = None) ->
     """
     if len(text) > MAX_CHARS:
         raise TooComplex(f"the command is longer than {MAX_CHARS:,} characters")
-    found: list[Simple] = []
-    _collect(text, dict(variables or {}), 0, found)
-    return found
+    line = _Line(dict(variables or {}))
+    _collect(text, line, 0)
+    return line.commands
 
 
 def base_name(word: str) -> str:
@@ -108,35 +119,34 @@ def unwrap(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def _after_options(name: str, words: list[str]) -> list[str]:
-    valued = _WRAPPERS[name]
     at = 0
     while at < len(words) and (words[at].startswith("-") or _ASSIGNMENT.fullmatch(words[at])):
         if words[at] == "--":
             at += 1
             break
-        takes_next = len(words[at]) == 2 and words[at][1] in valued
-        at += 2 if takes_next or words[at] in _LONG_VALUED else 1
+        valued = re.fullmatch(rf"-[^-{_WRAPPERS[name]}]*[{_WRAPPERS[name]}-]", words[at])
+        at += 2 if valued or words[at] in _LONG_VALUED else 1
     return words[at + (name in _OPERANDS) :]
 
 
-def _collect(text: str, variables: dict[str, str], depth: int, found: list[Simple]) -> None:
+def _collect(text: str, line: _Line, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise TooComplex("the command is nested too deeply")
-    first = len(found)
-    reader = _Reader(text, variables, found, depth)
-    reader.read()
-    new = found[first:]
-    if len(found) > MAX_COMMANDS:
+    first = len(line.commands)
+    _Reader(text, line, depth).read()
+    new = line.commands[first:]
+    if len(line.commands) > MAX_COMMANDS:
         raise TooComplex(f"the command has more than {MAX_COMMANDS:,} parts")
     by_find: list[Simple] = []
     for simple in itertools.chain(new, by_find):
         for script in _scripts(simple, by_find if len(by_find) < MAX_DEPTH else []):
-            _collect(script, variables, depth + 1, found)
-    found += by_find
+            _collect(script, line, depth + 1)
+    line.commands += by_find
     if any(_reads_script(simple.inner) for simple in new):
         spoken = [" ".join(simple.inner[1:]) for simple in new if simple.inner[:1] in _SPEAKERS]
-        for script in [*reader.documents, *spoken]:
-            _collect(script, variables, depth + 1, found)
+        documents, line.documents = line.documents, []
+        for script in [*documents, *spoken]:
+            _collect(script, line, depth + 1)
 
 
 _SPEAKERS = (("echo",), ("printf",))
@@ -176,26 +186,23 @@ def _scripts(simple: Simple, found: list[Simple]) -> Iterator[str]:
 class _Reader:
     """Goes over the text once; nested substitutions are read by readers of their own."""
 
-    def __init__(
-        self, text: str, variables: dict[str, str], found: list[Simple], depth: int, *, at: int = 0
-    ) -> None:
+    def __init__(self, text: str, line: _Line, depth: int, *, at: int = 0) -> None:
         if depth > MAX_DEPTH * 4:
             raise TooComplex("the command is nested too deeply")
         self.text = text
-        self.variables = variables
-        self.found = found
+        self.line = line
         self.depth = depth
         self.at = at
         self.inside = at > 0
         self.open = 0
         self.word: list[str] | None = None
         self.loose_word = False
+        self.quoted_word = False
         self.words: list[str] = []
         self.loose: set[int] = set()
         self.redirects: list[tuple[str, str]] = []
         self.operator = ""
-        self.delimiters: list[str] = []
-        self.documents: list[str] = []
+        self.delimiters: list[tuple[str, bool]] = []
 
     def read(self) -> None:
         while self.at < len(self.text):
@@ -208,6 +215,7 @@ class _Reader:
     def _step(self) -> None:
         text, at = self.text, self.at
         char = text[at]
+        self.quoted_word = self.quoted_word or char in "'\"\\"
         if plain := _PLAIN.match(text, at):
             self._add(plain[0], plain.end())
         elif char == "\\":
@@ -272,11 +280,11 @@ class _Reader:
         while end < len(self.text) and self.text[end] != "`":
             end += 2 if self.text[end] == "\\" else 1
         inner = self.text[self.at + 1 : end].replace("\\`", "`")
-        _Reader(inner, self.variables, self.found, self.depth + 1).read()
+        _Reader(inner, self.line, self.depth + 1).read()
         self._add(UNKNOWN, end + 1)
 
     def _nested(self, at: int) -> None:
-        nested = _Reader(self.text, self.variables, self.found, self.depth + 1, at=at)
+        nested = _Reader(self.text, self.line, self.depth + 1, at=at)
         nested.read()
         self._add(UNKNOWN, nested.at)
 
@@ -303,13 +311,14 @@ class _Reader:
             self._add("$", at + 1)
 
     def _value(self, name: str) -> str:
-        return " " if name == "IFS" else self.variables.get(name, UNKNOWN)
+        value = " " if name == "IFS" else self.line.variables.get(name, UNKNOWN)
+        return value if len(value) <= _MAX_VALUE else UNKNOWN
 
     def _braced(self, match: re.Match[str]) -> str:
         prefix, name, operator, other = match.groups()
         if name in ("@", "*") and not prefix:
             return ""
-        if operator and operator[-1] in "-=" and name not in self.variables and name != "IFS":
+        if operator and operator[-1] in "-=" and name not in self.line.variables and name != "IFS":
             return other.strip("'\"")
         plain = not prefix and match[0] == f"${{{name}}}"
         return self._value(name) if plain or name == "IFS" else UNKNOWN
@@ -341,24 +350,27 @@ class _Reader:
         if self.operator:
             self.redirects.append((self.operator, word))
             if self.operator == "<<<":
-                self.documents.append(word)
+                self.line.documents.append(word)
             elif self.operator.startswith("<<"):
-                self.delimiters.append(word)
+                self.delimiters.append((word, self.quoted_word))
             self.operator = ""
         else:
             if self.loose_word and word != "[":
                 self.loose.add(len(self.words))
             self.words.append(word)
         self.word = None
-        self.loose_word = False
+        self.loose_word = self.quoted_word = False
 
     def _read_documents(self) -> None:
-        for delimiter in self.delimiters:
-            end = re.compile(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE).search(
-                self.text, self.at
-            )
+        for delimiter, quoted in self.delimiters:
+            ending = re.compile(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE)
+            end = ending.search(self.text, self.at)
             stop = end.start() if end else len(self.text)
-            self.documents.append(self.text[self.at : stop])
+            body = self.text[self.at : stop]
+            self.line.documents.append(body)
+            if not quoted and ("$" in body or "`" in body):
+                inner = body.replace('"', '\\"')
+                _Reader(f': "{inner}"', self.line, self.depth + 1).read()
             self.at = end.end() if end else stop
         self.delimiters = []
 
@@ -369,18 +381,20 @@ class _Reader:
             start += 2 if self.words[start] == "function" else 1
         assigned = start
         while assigned < len(self.words) and (match := _ASSIGNMENT.fullmatch(self.words[assigned])):
-            self.variables[match[1]] = match[2]
+            self.line.variables[match[1]] = match[2]
             assigned += 1
         argv = tuple(self.words[assigned:])
         if argv and argv[0] in _DECLARES:
             pairs = (_ASSIGNMENT.fullmatch(word) for word in argv[1:])
-            self.variables.update((pair[1], pair[2]) for pair in pairs if pair)
+            self.line.variables.update((pair[1], pair[2]) for pair in pairs if pair)
         if argv[:1] != () and argv[0] in _HEADS:
             argv = ()
         if argv or self.redirects or assigned > start:
             loose = frozenset(at - assigned for at in self.loose if at >= assigned)
             redirects = tuple(self.redirects)
-            self.found.append(Simple(argv, unwrap(argv), redirects, loose, assigned > start))
+            self.line.commands.append(
+                Simple(argv, unwrap(argv), redirects, loose, assigned > start)
+            )
         self.words, self.loose, self.redirects, self.operator = [], set(), [], ""
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from functools import partial
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Protocol, cast
 
 import msgspec

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hermes_core.config_schema import Settings
+from hermes_core.declarations import Declarations
+from hermes_core.discovery import Found
 from hermes_core.host import PluginHost
 from hermes_core.route.ask import Route
 from hermes_core.route.credentials import headers_of, key_of
@@ -48,7 +50,9 @@ class Router:
         environ: Mapping[str, str],
         http: HttpClient,
         clock: Clock,
+        declarations: Declarations,
     ) -> None:
+        self._declarations = declarations
         self._host = host
         self._settings = settings
         self._environ = environ
@@ -63,7 +67,7 @@ class Router:
         """
         profiles = await self._profiles()
         profile, model = await self._choose(wanted, profiles)
-        return await self._route(profile, model)
+        return await self._route(await self._whole(profile), model)
 
     async def models(self, profile: ProviderProfile) -> Sequence[ModelInfo]:
         """The models a provider lists now.
@@ -88,20 +92,59 @@ class Router:
     # -- choosing ----------------------------------------------------------------------
 
     async def _profiles(self) -> dict[str, ProviderProfile]:
-        """Profiles by id and alias; custom ones of ``providers`` stand on the ``custom`` profile."""
-        loaded = await self._host.load("hermes.providers", self._host.names("hermes.providers"))
-        profiles: dict[str, ProviderProfile] = {}
-        for plugin in loaded:
-            for profile in plugin.providers:
-                for name in (profile.id, *profile.aliases):
-                    profiles[name] = profile
+        """Facts by id and alias; custom ones of ``providers`` stand on the ``custom`` profile.
+
+        Plugins whose facts are kept are not imported for it.
+        """
+        facts: dict[str, ProviderProfile] = {}
+        for profile in await self._facts():
+            for name in (profile.id, *profile.aliases):
+                facts[name] = profile
         for name, override in self._settings.providers.items():
-            if name not in profiles and override.base_url:
-                base = profiles.get("custom", ProviderProfile(id="custom", key_required=False))
-                profiles[name] = msgspec.structs.replace(
+            if name not in facts and override.base_url:
+                base = facts.get("custom", ProviderProfile(id="custom", key_required=False))
+                facts[name] = msgspec.structs.replace(
                     base, id=name, aliases=(), base_url=override.base_url
                 )
-        return profiles
+        return facts
+
+    async def _facts(self) -> list[ProviderProfile]:
+        offered = self._offered()
+        kept = {value: self._declarations.of(one) for value, one in offered.items()}
+        ids = [one.id for profiles in kept.values() for one in profiles or ()]
+        unknown = [
+            offered[value].name
+            for value, profiles in kept.items()
+            if profiles is None or len(set(ids)) != len(ids)  # a collision is the host's to settle
+        ]
+        loaded = await self._host.load("hermes.providers", unknown)
+        fresh = {one.value: one.providers for one in loaded}
+        if fresh:
+            self._declarations.keep((offered[value], known) for value, known in fresh.items())
+        lost = {offered[value].name for value in offered} & set(unknown)
+        return [
+            profile
+            for value, known in kept.items()
+            for profile in fresh.get(value, () if offered[value].name in lost else known or ())
+        ]
+
+    def _offered(self) -> dict[str, Found]:
+        return {
+            one.value: one
+            for one in self._host.found
+            if one.group == "hermes.providers" and not self._host.why_off(one)
+        }
+
+    async def _whole(self, facts: ProviderProfile) -> ProviderProfile:
+        """The profile with its code: loads the plugin that declared it."""
+        for one in self._offered().values():
+            known = self._declarations.of(one)
+            if known is None or any(profile.id == facts.id for profile in known):
+                for loaded in await self._host.load("hermes.providers", [one.name]):
+                    for profile in loaded.providers:
+                        if profile.id == facts.id:
+                            return profile
+        return facts
 
     async def _choose(
         self, wanted: Wanted, profiles: Mapping[str, ProviderProfile]

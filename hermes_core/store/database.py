@@ -49,10 +49,9 @@ NETWORK_FILE_SYSTEMS = frozenset(
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows whether the search index can be used, and how it commits."""
+    """A connection that knows whether the search index can be used."""
 
     indexed = False
-    durable = False
 
 
 def connect(path: Path, *, full_text: bool = True) -> Connection:
@@ -117,10 +116,7 @@ def _ensure_index(connection: Connection) -> bool:
     """Make the search index where it is missing, and add what was left out; False without FTS5."""
     try:
         if not search.has_index(connection):
-            _transact(
-                connection,
-                lambda: search.has_index(connection) or search.make_index(connection),
-            )
+            _transact(connection, lambda: search.make_index(connection))
     except sqlite3.OperationalError as error:
         if "no such module" not in str(error):
             raise

@@ -41,9 +41,7 @@ class NamespaceRecords:
 
     async def get(self, key: str) -> Record | None:
         """The value under ``key``."""
-        row = await self._reader.run(
-            lambda connection: connection.execute(_GET, (self._namespace, key)).fetchone()
-        )
+        row = await self._reader.run(_get, self._namespace, key)
         return None if row is None else _record(key, *row)
 
     async def put(self, key: str, value: Json, *, version: int | None = None) -> Record:
@@ -60,8 +58,8 @@ class NamespaceRecords:
             ) from error
 
         def put(connection: Connection) -> int:
-            row = connection.execute(_GET, (self._namespace, key)).fetchone()
-            kept = 0 if row is None else int(row[1])
+            row = _get(connection, self._namespace, key)
+            kept = 0 if row is None else row[1]
             if version is not None and version != kept:
                 raise StoreError(
                     f"{self._namespace} {key} is at version {kept}, not {version}.",
@@ -74,27 +72,31 @@ class NamespaceRecords:
 
     async def delete(self, key: str) -> None:
         """Forget a value; a missing one is fine."""
-        await self._writer.run(
-            lambda connection: connection.execute(_DELETE, (self._namespace, key)).rowcount
-        )
+        await self._writer.run(_change, _DELETE, (self._namespace, key))
 
     async def list(self, *, prefix: str = "") -> Sequence[Record]:
         """Values by key."""
-        rows = await self._reader.run(
-            lambda connection: connection.execute(
-                _LIST, (self._namespace, prefix, prefix)
-            ).fetchall()
-        )
+        rows = await self._reader.run(_list, self._namespace, prefix)
         return [_record(*row) for row in rows]
 
     async def lease(self, key: str, *, holder: str, seconds: float) -> bool:
         """Take or renew the right to ``key``; False while another holder has it. 0 gives it back."""
         now = self._clock.now()
         row = (self._namespace, key, holder, now + seconds, now)
-        changed = await self._writer.run(
-            lambda connection: connection.execute(_LEASE, row).rowcount
-        )
-        return changed > 0
+        return await self._writer.run(_change, _LEASE, row) > 0
+
+
+def _get(connection: Connection, namespace: str, key: str) -> tuple[str, int] | None:
+    row: tuple[str, int] | None = connection.execute(_GET, (namespace, key)).fetchone()
+    return row
+
+
+def _list(connection: Connection, namespace: str, prefix: str) -> Sequence[tuple[str, str, int]]:
+    return connection.execute(_LIST, (namespace, prefix, prefix)).fetchall()
+
+
+def _change(connection: Connection, statement: str, row: tuple[object, ...]) -> int:
+    return connection.execute(statement, row).rowcount
 
 
 def _record(key: str, value: str, version: int) -> Record:

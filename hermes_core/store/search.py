@@ -42,7 +42,7 @@ _K1, _B = 1.2, 0.75
 _RARITY_SAMPLE = 200
 
 _INDEX = (
-    "CREATE VIRTUAL TABLE IF NOT EXISTS message_index USING fts5(text, content='', columnsize=0,"
+    "CREATE VIRTUAL TABLE message_index USING fts5(text, content='', columnsize=0,"
     " detail=none, tokenize='unicode61 remove_diacritics 2')"
 )
 _ADD = "INSERT INTO message_index (rowid, text) VALUES (?, ?)"
@@ -111,10 +111,17 @@ def has_index(connection: Connection) -> bool:
 
 
 def make_index(connection: Connection) -> None:
-    """Begin anew with an empty index; every message is to be added."""
-    connection.execute("DROP TABLE IF EXISTS message_index")
+    """Begin with an empty index, to which every message is to be added, if nobody has begun it."""
+    if has_index(connection):
+        return
     connection.execute(_INDEX)
     connection.execute("INSERT OR IGNORE INTO unindexed (id) SELECT id FROM messages")
+
+
+def drop_index(connection: Connection) -> None:
+    """Begin anew."""
+    connection.execute("DROP TABLE IF EXISTS message_index")
+    make_index(connection)
 
 
 def is_behind(connection: Connection) -> bool:
@@ -151,7 +158,7 @@ def remove(connection: Connection, row: int, text: str) -> None:
 
 def indexable(text: str) -> str:
     """The text with every run of CJK characters as its pairs, and its last character alone."""
-    return text if text.isascii() else _PAIRED.sub(_pairs, text)
+    return text if text.isascii() else _PAIRED.sub(_pairs, text.lower())
 
 
 def _pairs(match: re.Match[str]) -> str:
@@ -196,8 +203,16 @@ def _matches(connection: Connection, query: Query, scope: Scope) -> tuple[list[_
     needles = [term.needle for term in query.wanted]
     size = 0
     asked = expression(query) if connection.indexed else ""
+    try:
+        candidates = _candidates(connection, asked, query, scope)
+    except sqlite3.OperationalError as error:
+        if "fts5" not in str(error):
+            raise
+        # A few letters are none to FTS5's older Unicode, which then sees two words in one.
+        asked = ""
+        candidates = _candidates(connection, asked, query, scope)
     checked = query.checked or not asked
-    for looked, (row, body) in enumerate(_candidates(connection, asked, query, scope)):
+    for looked, (row, body) in enumerate(candidates):
         if len(matches) == WINDOW or looked == LOOKED_AT or size > BYTES_READ:
             return matches, True
         size += len(body)

@@ -22,7 +22,7 @@ LEASE_SECONDS = 30.0
 """How long a session stays taken without a sign of life from its writer."""
 
 _INFO = (
-    "SELECT key, id, title, face, model, workspace, parent, kind, created, updated, message_count"
+    "SELECT id, title, face, model, workspace, parent, kind, created, updated, message_count"
     " FROM sessions"
 )
 _CREATE = (
@@ -39,6 +39,7 @@ _TAKE = (
     " WHERE key = ?"
 )
 _RENEW = "UPDATE sessions SET lease_until = ? WHERE key = ? AND fence = ?"
+_RELEASE = "UPDATE sessions SET fence = fence + 1, holder = '', lease_until = 0 WHERE key = ? AND fence = ?"
 _ADVANCE = (
     "UPDATE sessions SET message_count = message_count + ?, model_calls = model_calls + ?,"
     " updated = ?, lease_until = ? WHERE key = ? AND fence = ?"
@@ -48,8 +49,8 @@ _INSERT = (
     " VALUES (?, ?, ?, ?, CAST(? AS TEXT))"
 )
 _ROWS = (
-    "SELECT position, time, CAST(body AS BLOB) FROM messages WHERE session = ? AND position > ?"
-    " ORDER BY position LIMIT ?"
+    "SELECT position, time, CAST(body AS BLOB) FROM sessions s JOIN messages m ON m.session = s.key"
+    " WHERE s.id = ? AND position > ? ORDER BY position LIMIT ?"
 )
 _SPEND = (
     "INSERT INTO usage (session, model, input, output, cached, reasoning, cost)"
@@ -58,7 +59,10 @@ _SPEND = (
     " cached = cached + excluded.cached, reasoning = reasoning + excluded.reasoning,"
     " cost = CASE WHEN excluded.cost IS NULL THEN cost ELSE coalesce(cost, 0) + excluded.cost END"
 )
-_SPENT = "SELECT model, input, output, cached, reasoning, cost FROM usage WHERE session = ?"
+_SPENT = (
+    "SELECT u.model, input, output, cached, reasoning, cost FROM sessions s"
+    " JOIN usage u ON u.session = s.key WHERE s.id = ?"
+)
 _DRAFT = (
     "INSERT OR REPLACE INTO drafts (session, time, text, reasoning)"
     " SELECT key, ?, ?, ? FROM sessions WHERE key = ? AND fence = ?"
@@ -70,6 +74,7 @@ _COUNT = (
 _COPY = (
     "SELECT position, time, role, CAST(body AS BLOB) FROM messages WHERE session = ? ORDER BY id"
 )
+_CHILDREN = "SELECT id FROM sessions WHERE parent = ? AND kind = 'subagent'"
 _FORGET_TEXTS = (
     "DELETE FROM texts WHERE NOT EXISTS"
     " (SELECT 1 FROM sessions WHERE system = texts.id OR tools = texts.id)"
@@ -82,14 +87,6 @@ class Token(msgspec.Struct, frozen=True):
     session_id: str
     key: int
     fence: int
-
-
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who takes a session."""
-
-    name: str
-    pid: int
-    host: str
 
 
 # --------------------------------------------------------------------------------------
@@ -128,11 +125,8 @@ def messages(
     connection: Connection, session_id: str, after: int = 0, limit: int | None = None
 ) -> list[StoredMessage]:
     """Messages of a session in order; none of an unknown one."""
-    found = connection.execute(_HELD, (session_id,)).fetchone()
-    if found is None:
-        return []
-    rows = connection.execute(_ROWS, (found[0], after, -1 if limit is None else limit))
-    return repair.read(rows, session_id)
+    row = (session_id, after, -1 if limit is None else limit)
+    return repair.read(connection.execute(_ROWS, row), session_id)
 
 
 def setup(connection: Connection, session_id: str) -> tuple[str, bytes]:
@@ -145,14 +139,9 @@ def setup(connection: Connection, session_id: str) -> tuple[str, bytes]:
 
 def usage(connection: Connection, session_id: str) -> dict[str, Usage]:
     """What each model used."""
-    found = connection.execute(_HELD, (session_id,)).fetchone()
-    return {} if found is None else _usage(connection, found[0])
-
-
-def _usage(connection: Connection, key: int) -> dict[str, Usage]:
     return {
         model: Usage(input=read, output=written, cached=cached, reasoning=thought, cost=cost)
-        for model, read, written, cached, thought, cost in connection.execute(_SPENT, (key,))
+        for model, read, written, cached, thought, cost in connection.execute(_SPENT, (session_id,))
     }
 
 
@@ -161,8 +150,8 @@ def _infos(connection: Connection, where: str, values: Sequence[object]) -> list
     fields = SessionInfo.__struct_fields__
     return [
         SessionInfo(
-            **dict(zip(fields, row[1:], strict=False)),
-            usage=sum(_usage(connection, row[0]).values(), Usage()),
+            **dict(zip(fields, row, strict=False)),
+            usage=sum(usage(connection, row[0]).values(), Usage()),
         )
         for row in rows
     ]
@@ -173,38 +162,34 @@ def _infos(connection: Connection, where: str, values: Sequence[object]) -> list
 # --------------------------------------------------------------------------------------
 
 
-def take(connection: Connection, session_id: str, holder: Holder, now: float) -> Token:
-    """Take the right to write, if nobody alive has it."""
+def take(connection: Connection, session_id: str, name: str, host: str, now: float) -> Token:
+    """Take the right to write for this process, if nobody alive has it."""
     found = connection.execute(_HELD, (session_id,)).fetchone()
     if found is None:
         raise _unknown(session_id)
-    if busy := _holder(found, holder.host, now):
+    if busy := _holder(found, host, now):
         raise SessionBusy(session_id, busy)
-    row = (holder.name, holder.pid, holder.host, now + LEASE_SECONDS, found[0])
-    connection.execute(_TAKE, row)
+    connection.execute(_TAKE, (name, os.getpid(), host, now + LEASE_SECONDS, found[0]))
     return Token(session_id, found[0], found[5] + 1)
 
 
 def renew(connection: Connection, token: Token, now: float) -> None:
-    """Say that the writer lives; with ``now`` in the past: that it has ended."""
+    """Say that the writer lives."""
     if not connection.execute(_RENEW, (now + LEASE_SECONDS, token.key, token.fence)).rowcount:
         raise _lost(connection, token)
 
 
 def release(connection: Connection, token: Token) -> None:
     """Give the right back; one that is gone already is fine."""
-    connection.execute(_RENEW, (0, token.key, token.fence))
+    connection.execute(_RELEASE, (token.key, token.fence))
 
 
-def _holder(row: tuple[object, ...], host: str, now: float) -> str:
+def _holder(row: tuple[int, str, int, str, float, int], host: str, now: float) -> str:
     """Who has the session now, in words; "" for nobody who lives."""
-    _, name, pid, holder_host, until = row[:5]
+    _, name, pid, holder_host, until, _ = row
     # More than a whole lease ahead: the clock was set back since.
-    if not 0 < float(str(until)) - now <= LEASE_SECONDS:
-        return ""
-    if holder_host == host and not _alive(int(str(pid))):
-        return ""
-    return f"{name} (process {pid} on {holder_host})"
+    held = 0 < until - now <= LEASE_SECONDS
+    return name if held and (holder_host != host or _alive(pid)) else ""
 
 
 def _alive(pid: int) -> bool:
@@ -227,8 +212,9 @@ def _lost(connection: Connection, token: Token) -> StoreError:
     found = connection.execute(_HELD, (token.session_id,)).fetchone()
     if found is None:
         return StoreError(f"session {token.session_id} was deleted.")
-    _, name, pid, host = found[:4]
-    return SessionBusy(token.session_id, f"{name} (process {pid} on {host}), which took it over")
+    if not found[1]:
+        return StoreError(f"session {token.session_id} was given back; nothing more was written.")
+    return SessionBusy(token.session_id, f"{found[1]}, which took it over")
 
 
 # --------------------------------------------------------------------------------------
@@ -311,8 +297,7 @@ def open_for_writing(connection: Connection, token: Token, now: float) -> list[S
     """All messages, with what a killed process left open closed and the partial answer kept."""
     renew(connection, token, now)
     connection.execute(_COUNT, (token.key,))
-    rows = connection.execute(_ROWS, (token.key, 0, -1)).fetchall()
-    valid, closings = repair.mend(repair.read(rows, token.session_id))
+    valid, closings = repair.mend(messages(connection, token.session_id))
     draft = connection.execute(
         "SELECT text, reasoning FROM drafts WHERE session = ?", (token.key,)
     ).fetchone()
@@ -330,9 +315,8 @@ def open_for_writing(connection: Connection, token: Token, now: float) -> list[S
 def fork(connection: Connection, session_id: str, info: SessionInfo) -> None:
     """A new session with the messages and the setup of another."""
     system, tools = setup(connection, session_id)
-    source = connection.execute(_HELD, (session_id,)).fetchone()[0]
     key = create(connection, info, system, tools)
-    for position, time, role, body in connection.execute(_COPY, (source,)).fetchall():
+    for position, time, role, body in connection.execute(_COPY, (session_id,)).fetchall():
         _insert(connection, (key, position, time, role, body), search.text_of(body))
     connection.execute(_COUNT, (key,))
 
@@ -351,10 +335,7 @@ def delete(connection: Connection, session_id: str, host: str, now: float) -> No
         raise _unknown(session_id)
     if busy := _holder(found, host, now):
         raise SessionBusy(session_id, busy)
-    children = connection.execute(
-        "SELECT id FROM sessions WHERE parent = ? AND kind = 'subagent'", (session_id,)
-    ).fetchall()
-    for (child,) in children:
+    for (child,) in connection.execute(_CHILDREN, (session_id,)).fetchall():
         delete(connection, child, host, now)
     key = (found[0],)
     bodies = "SELECT id, role, CAST(body AS BLOB) FROM messages WHERE session = ?"

@@ -8,7 +8,6 @@ event loop; several processes may share the file.
 from __future__ import annotations
 
 import logging
-import os
 import socket
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -69,7 +68,7 @@ class Store:
     """All sessions of one home.
 
     ``process`` is what others are told this process is when they want a session that it holds
-    (``hermes chat``). Nothing is opened, or made, before the first use. ``full_text`` False does
+    (``pid 4242 on box``). Nothing is opened, or made, before the first use. ``full_text`` False does
     without FTS5, as on an SQLite that was built without it.
     """
 
@@ -91,23 +90,21 @@ class Store:
 
     async def get(self, session_id: str) -> SessionInfo | None:
         """One session."""
-        return await self._reader.run(lambda connection: sessions.get(connection, session_id))
+        return await self._reader.run(sessions.get, session_id)
 
     async def find(self, name: str) -> Infos:
         """Sessions whose id, unique id prefix or title is ``name``; newest first."""
-        return await self._reader.run(lambda connection: sessions.named(connection, name))
+        return await self._reader.run(sessions.named, name)
 
     async def messages(
         self, session_id: str, *, after: int = 0, limit: int | None = None
     ) -> Messages:
         """Messages of a session in order, from behind position ``after``; unreadable ones left out."""
-        return await self._reader.run(
-            lambda connection: sessions.messages(connection, session_id, after, limit)
-        )
+        return await self._reader.run(sessions.messages, session_id, after, limit)
 
     async def list(self, *, limit: int = 20, before: float | None = None) -> Infos:
         """Sessions by last use, newest first."""
-        return await self._reader.run(lambda connection: sessions.recent(connection, limit, before))
+        return await self._reader.run(sessions.recent, limit, before)
 
     async def search(
         self, query: str, *, limit: int = 20, session: str = "", role: str = ""
@@ -135,14 +132,12 @@ class Store:
         Raises:
             StoreError: there is no such session.
         """
-        system, tools = await self._reader.run(
-            lambda connection: sessions.setup(connection, session_id)
-        )
+        system, tools = await self._reader.run(sessions.setup, session_id)
         return SessionSetup(system=system, tools=tools)
 
     async def usage(self, session_id: str) -> Mapping[str, Usage]:
         """What each model used in a session."""
-        return await self._reader.run(lambda connection: sessions.usage(connection, session_id))
+        return await self._reader.run(sessions.usage, session_id)
 
     async def export(self, session_id: str) -> bytes:
         """A session as JSON lines: itself, then its messages.
@@ -165,9 +160,7 @@ class Store:
             StoreError: there is one with that id.
         """
         stamped = self._stamped(info)
-        await self._writer.run(
-            lambda connection: sessions.create(connection, stamped, system, tools)
-        )
+        await self._writer.run(sessions.create, stamped, system, tools)
 
     async def fork(self, session_id: str, *, info: SessionInfo) -> None:
         """A new session that begins with the messages and the setup of another.
@@ -178,7 +171,7 @@ class Store:
         stamped = self._stamped(
             msgspec.structs.replace(info, parent=session_id, kind=info.kind or "fork")
         )
-        await self._writer.run(lambda connection: sessions.fork(connection, session_id, stamped))
+        await self._writer.run(sessions.fork, session_id, stamped)
 
     def _stamped(self, info: SessionInfo) -> SessionInfo:
         created = info.created or self._clock.now()
@@ -191,22 +184,19 @@ class Store:
             SessionBusy: somebody who lives has it.
             StoreError: there is no such session.
         """
-        name = holder if holder == self._process else f"{self._process}, {holder}"
-        taker = sessions.Holder(name=name, pid=os.getpid(), host=self._host)
+        name = holder if self._process in holder else f"{holder} {self._process}"
         now = self._clock.now()
-        token = await self._writer.run(
-            lambda connection: sessions.take(connection, session_id, taker, now)
-        )
+        token = await self._writer.run(sessions.take, session_id, name, self._host, now)
         return Lease(self, token)
 
     async def renew(self, lease: Lease) -> None:
         """See `Lease.renew`."""
         now = self._clock.now()
-        await self._writer.run(lambda connection: sessions.renew(connection, lease.token, now))
+        await self._writer.run(sessions.renew, lease.token, now)
 
     async def release(self, lease: Lease) -> None:
         """Give the session back; one that was taken over is fine."""
-        await self._writer.run(lambda connection: sessions.release(connection, lease.token))
+        await self._writer.run(sessions.release, lease.token)
 
     async def open_for_writing(self, lease: Lease) -> Messages:
         """All messages of a session, made valid: a partial answer is kept and marked, calls that never
@@ -216,9 +206,7 @@ class Store:
             SessionBusy: somebody took the session over.
         """
         now = self._clock.now()
-        return await self._writer.run(
-            lambda connection: sessions.open_for_writing(connection, lease.token, now)
-        )
+        return await self._writer.run(sessions.open_for_writing, lease.token, now)
 
     async def append(
         self,
@@ -268,9 +256,7 @@ class Store:
         Raises:
             SessionBusy: somebody took the session over.
         """
-        await self._writer.run(
-            lambda connection: sessions.update_setup(connection, lease.token, system, tools)
-        )
+        await self._writer.run(sessions.update_setup, lease.token, system, tools)
 
     async def set_title(self, session_id: str, title: str) -> None:
         """Name a session.
@@ -278,7 +264,7 @@ class Store:
         Raises:
             StoreError: there is no such session.
         """
-        await self._writer.run(lambda connection: sessions.set_title(connection, session_id, title))
+        await self._writer.run(sessions.set_title, session_id, title)
 
     async def delete(self, session_id: str) -> None:
         """Forget a session, and those of its sub-agents.
@@ -288,9 +274,7 @@ class Store:
             StoreError: there is no such session.
         """
         now = self._clock.now()
-        await self._writer.run(
-            lambda connection: sessions.delete(connection, session_id, self._host, now)
-        )
+        await self._writer.run(sessions.delete, session_id, self._host, now)
 
     # ---- health --------------------------------------------------------------------------
 
@@ -308,7 +292,7 @@ class Store:
 
     async def reindex(self) -> None:
         """Build the search index anew; minutes for a million messages."""
-        await self._writer.run(search.make_index)
+        await self._writer.run(search.drop_index)
         while await self._writer.run(search.catch_up):
             pass
 

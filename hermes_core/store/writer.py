@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, TypeVarTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from hermes_core.store.database import WAL_KEPT, Connection, connect, explain, p
 from hermes_plugins._errors import HermesError, StoreError
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 GROUP = 64
 """Jobs that one commit takes at most."""
@@ -53,14 +54,11 @@ class Job(Generic[T]):
         self.result: T
         self.error: BaseException | None = None
 
-    def run(self, connection: Connection, *, patient: bool = False) -> None:
+    def run(self, connection: Connection) -> None:
         """Do the work; what fails is kept in ``error``. It may be done again: nothing else changes."""
         self.error = None
         try:
-            if patient:
-                self.result = patiently(lambda: self.work(connection))
-            else:
-                self.result = self.work(connection)
+            self.result = patiently(lambda: self.work(connection))
         except _FAILURES as error:
             self.error = error
 
@@ -98,14 +96,16 @@ class Reader:
         self._closed = False
         self._end: Job[None] | None = None
 
-    async def run(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
-        """Have ``work`` done, and wait for it; being cancelled does not undo it.
+    async def run(
+        self, work: Callable[[Connection, *Ts], T], *values: *Ts, durable: bool = False
+    ) -> T:
+        """Have ``work`` done with these values, and wait for it; being cancelled does not undo it.
 
         Raises:
             StoreError: it could not be done, or the store is closed.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.post(Job(work, future, durable=durable))
+        self.post(Job(lambda connection: work(connection, *values), future, durable=durable))
         return await future
 
     def post(self, job: Job[T]) -> None:
@@ -160,7 +160,7 @@ class Reader:
 
     def _serve(self, connection: Connection, batch: list[Job[object]]) -> None:
         for job in batch:
-            job.run(connection, patient=True)
+            job.run(connection)
 
     def _abandon(self, batch: list[Job[object]]) -> None:
         while True:
@@ -203,7 +203,9 @@ class Writer(Reader):
 
     def _commit(self, connection: Connection, batch: list[Job[object]]) -> None:
         try:
-            _set_durable(connection, any(job.durable for job in batch))
+            # FULL survives a loss of power right after the commit, NORMAL only this process's death.
+            level = "FULL" if any(job.durable for job in batch) else "NORMAL"
+            connection.execute(f"PRAGMA synchronous = {level}")
             patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
             for job in batch:
                 connection.execute("SAVEPOINT job")
@@ -237,13 +239,6 @@ class Writer(Reader):
             log.warning("the log of %s was not copied back: %s", self.path, error)
         finally:
             os.close(handle)
-
-
-def _set_durable(connection: Connection, durable: bool) -> None:
-    """FULL survives a loss of power right after the commit, NORMAL only the death of the process."""
-    if connection.durable != durable:
-        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-        connection.durable = durable
 
 
 def lock(handle: int) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hermes_core.gate.commands import CommandRisk, assess, parser_available
 from hermes_core.gate.paths import ProtectedPaths
+
+Judge = Callable[[str], CommandRisk]
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def paths(tmp_path: Path) -> ProtectedPaths:
 
 
 @pytest.fixture
-def judge(tmp_path: Path, paths: ProtectedPaths):  # type: ignore[no-untyped-def]
+def judge(tmp_path: Path, paths: ProtectedPaths) -> Judge:
     def judged(command: str) -> CommandRisk:
         return assess(command, workspace=str(tmp_path / "work"), paths=paths)
 
@@ -73,10 +76,9 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("command", HARMLESS)
-def test_commands_that_only_read_run_without_a_question(judge, command: str) -> None:  # type: ignore[no-untyped-def]
-    assert judge(command) == CommandRisk(
-        "harmless", "", judge(command).commands, judge(command).argvs
-    )
+def test_commands_that_only_read_run_without_a_question(judge: Judge, command: str) -> None:
+    risk = judge(command)
+    assert (risk.level, risk.reason) == ("harmless", "")
 
 
 ASKS = [
@@ -179,29 +181,29 @@ ASKS = [
 
 
 @pytest.mark.parametrize("command", ASKS, ids=lambda text: text[:40])
-def test_everything_else_asks_and_says_why(judge, command: str) -> None:  # type: ignore[no-untyped-def]
+def test_everything_else_asks_and_says_why(judge: Judge, command: str) -> None:
     risk = judge(command)
     assert risk.level == "ask"
     assert risk.reason
 
 
-def test_a_link_to_a_protected_file_is_not_harmless(judge, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_link_to_a_protected_file_is_not_harmless(judge: Judge, tmp_path: Path) -> None:
     key = tmp_path / "user" / ".ssh" / "config"
     key.write_text("Host x", encoding="utf-8")
     (tmp_path / "work" / "link").symlink_to(key)
     assert judge("cat link").level == "ask"
 
 
-def test_a_command_that_cannot_be_parsed_says_so(judge) -> None:  # type: ignore[no-untyped-def]
+def test_a_command_that_cannot_be_parsed_says_so(judge: Judge) -> None:
     assert judge("echo 'unterminated").reason == "it could not be parsed"
 
 
-def test_the_commands_found_are_unwrapped_and_without_their_folder(judge) -> None:  # type: ignore[no-untyped-def]
+def test_the_commands_found_are_unwrapped_and_without_their_folder(judge: Judge) -> None:
     risk = judge("sudo -u root /bin/rm -f x && sh -c 'ls -l; pwd' | xargs -n 1 echo")
     assert risk.commands == ("rm -f x", "sh -c ls -l; pwd", "echo", "ls -l", "pwd")
 
 
-def test_what_a_line_visibly_writes_and_removes_is_told(judge, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_a_line_visibly_writes_and_removes_is_told(judge: Judge, tmp_path: Path) -> None:
     work = tmp_path / "work"
     risk = judge("cd src && echo x > a; tee b; dd of=/d; rm -r c; mv e f $x")
     found = {str(work / "src" / "a"), str(work / "src" / "b"), "/d"}
@@ -215,10 +217,10 @@ def test_what_a_line_visibly_writes_and_removes_is_told(judge, tmp_path: Path) -
     [("ls -la src", "harmless"), ("git status", "harmless"), ("ls | wc", "ask"), ("rm x", "ask")],
 )
 def test_without_the_parser_only_spelled_out_commands_are_harmless(
-    judge,
+    judge: Judge,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
-    level: str,  # type: ignore[no-untyped-def]
+    level: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
     assert not parser_available()
@@ -226,12 +228,12 @@ def test_without_the_parser_only_spelled_out_commands_are_harmless(
 
 
 def test_without_the_parser_the_reason_names_what_to_install(
-    judge,
-    monkeypatch: pytest.MonkeyPatch,  # type: ignore[no-untyped-def]
+    judge: Judge,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
     assert "pip install tree-sitter tree-sitter-bash" in judge("ls | wc").reason
 
 
-def test_a_very_long_line_asks_without_being_parsed(judge) -> None:  # type: ignore[no-untyped-def]
+def test_a_very_long_line_asks_without_being_parsed(judge: Judge) -> None:
     assert judge("ls " + "'" * 5_001).reason == "it is longer than 4,000 characters"

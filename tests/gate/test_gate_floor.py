@@ -71,6 +71,12 @@ FORBIDDEN = [
     "bash <<< 'rm -rf /'",
     "bash <<EOF\nrm -rf /\nEOF",
     "trap 'rm -rf /' EXIT",
+    "sudo -iu root rm -rf /",
+    "cat <<EOF\n$(rm -rf /)\nEOF",
+    'cat <<EOF\n"`rm -rf /`"\nEOF',
+    "echo $(bash <<EOF\nrm -rf /\nEOF\n)",
+    "bash <<-EOF\n\trm -rf /\n\tEOF",
+    "systemd-run -p A=b rm -rf /",
     # what may not be deleted
     "rm -rf /home/ann",
     "rm -rf /home/ann/",
@@ -132,6 +138,8 @@ INNOCENT = [
     'git commit -m "never run rm -rf / again"',
     "grep -rn 'rm -rf /' docs",
     "cat > notes.md <<'EOF'\nrm -rf /\nreboot\nEOF",
+    "cat > notes.md <<'EOF'\nUse `rm -rf /` or $(reboot) with care\nEOF",
+    "cat <<EOF\nrm -rf /\nEOF\nls",
     "echo reboot",
     "ls /sbin/reboot",
     "command -v shutdown",
@@ -164,6 +172,10 @@ def test_the_floor_does_not_need_the_parser(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(__import__("sys").modules, "tree_sitter_bash", None)
     missed = [command for command in FORBIDDEN if level(command) != "floor"]
     assert missed == []
+
+
+def test_doubling_a_variable_does_not_fill_the_memory() -> None:
+    assert level("a=xxxxxxxx;" + "a=$a$a;" * 64 + "echo $a") == "ask"
 
 
 @given(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -88,6 +88,18 @@ def compile_glob(glob: str) -> re.Pattern[str]:
         return re.compile(f"{prefix}(?:{regex})", re.DOTALL)
     except re.error as error:
         raise ToolError(f"glob {glob!r} is not a pattern: {error}.") from None
+
+
+def chooser(glob: str) -> Callable[[str], bool]:
+    """Whether a relative path is wanted: like the glob, or, after a ``!``, unlike it.
+
+    Raises:
+        ToolError: it is not a pattern.
+    """
+    pattern = compile_glob(glob.removeprefix("!"))
+    if glob.startswith("!"):
+        return lambda path: not pattern.fullmatch(path)
+    return lambda path: not glob or pattern.fullmatch(path) is not None
 
 
 def to_regex(glob: str) -> str:

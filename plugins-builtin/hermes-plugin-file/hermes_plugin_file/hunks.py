@@ -34,10 +34,11 @@ def apply(body: str, operation: Operation) -> str:
     """
     newline = newline_of(body) or "\n"
     raw = _with_ends(body)
+    lines = [_bare(line) for line in raw]
     cursor = 0
     for index, hunk in enumerate(operation.hunks, start=1):
         try:
-            place = _locate([_bare(line) for line in raw], hunk, cursor)
+            place = _locate(lines, hunk, cursor)
         except ToolError as error:
             raise ToolError(
                 f"hunk {index} of {len(operation.hunks)} of {operation.path}: {error.message}",
@@ -46,6 +47,7 @@ def apply(body: str, operation: Operation) -> str:
         end = place.start + len(hunk.old)
         fresh = _changed(hunk, raw[place.start : end], newline, place)
         raw[place.start : end] = fresh
+        lines[place.start : end] = [_bare(line) for line in fresh]
         cursor = place.start + len(fresh)
     return _joined(raw, newline, ends=not body or body.endswith(("\n", "\r")))
 

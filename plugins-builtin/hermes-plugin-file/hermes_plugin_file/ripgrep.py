@@ -12,7 +12,7 @@ from typing import Final
 
 from hermes_plugins import ExecResult, ToolContext, ToolError
 
-from .globs import compile_glob
+from .globs import chooser
 from .walk import FileHits, Outcome, Request
 
 OUTPUT_LIMIT: Final = 2_000_000
@@ -93,8 +93,7 @@ def _command(request: Request) -> Sequence[str]:
 
 def _names(result: ExecResult, request: Request) -> Outcome:
     paths = [_relative(path, request) for path in result.output.split("\0")[:-1]]
-    wanted = compile_glob(request.glob) if request.glob else None
-    kept = [path for path in paths if wanted is None or wanted.fullmatch(path)]
+    kept = list(filter(chooser(request.glob), paths))
     outcome = Outcome([FileHits(path, [], {}) for path in kept], searched=len(kept))
     outcome.other_names = len(paths) - len(kept)
     if result.omitted_chars:

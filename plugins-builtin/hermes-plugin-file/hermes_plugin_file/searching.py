@@ -10,7 +10,7 @@ import msgspec
 from hermes_plugins import ToolContext, ToolError
 
 from . import ripgrep, walk
-from .globs import compile_glob
+from .globs import chooser
 from .places import Place, locate, missing
 from .walk import FileHits, Outcome, Request
 
@@ -47,8 +47,7 @@ async def search(context: ToolContext, query: Query) -> str:
         raise ToolError(
             "pattern is empty.", hint='Use "." for every line, or target=files and "*".'
         )
-    if query.glob:
-        compile_glob(query.glob)
+    chooser(query.glob)
     request = Request(
         root=root,
         pattern=query.pattern,
@@ -94,8 +93,8 @@ async def _look(context: ToolContext, request: Request) -> Outcome:
 
 def _write_names(query: Query, root: Place, outcome: Outcome) -> str:
     pattern = query.pattern
-    wanted = compile_glob(pattern if any(c in pattern for c in "*?[{") else f"*{pattern}*")
-    names = [hits.path for hits in outcome.files if wanted.fullmatch(hits.path)]
+    wanted = chooser(pattern if any(c in pattern for c in "*?[{") else f"*{pattern}*")
+    names = [hits.path for hits in outcome.files if wanted(hits.path)]
     page = names[max(query.offset, 0) :][: min(max(query.limit, 1), MAX_RESULTS)]
     if not page and not names:
         return _nothing(f"No file name matches {pattern!r}", root, query, outcome)

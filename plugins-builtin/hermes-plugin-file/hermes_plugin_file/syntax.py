@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Final
 
-MAX_CHARS: Final = 500_000
+MAX_CHARS: Final = 200_000
 """Larger texts are not checked."""
 
 

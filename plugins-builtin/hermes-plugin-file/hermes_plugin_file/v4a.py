@@ -62,7 +62,7 @@ def parse(patch: str) -> list[Operation]:
     Raises:
         ToolError: it is not of this format; names the line.
     """
-    lines = [line.removesuffix("\r") for line in patch.strip("\r\n").split("\n")]
+    lines = _lines(patch)
     begin = 1 if lines[0].strip() == "*** Begin Patch" else 0
     end = len(lines) - 1 if lines[-1].strip() == "*** End Patch" else len(lines)
     operations: list[Operation] = []
@@ -87,7 +87,7 @@ def parse(patch: str) -> list[Operation]:
 def paths(patch: str) -> list[str]:
     """Every path a patch names, without checking anything else."""
     found = []
-    for line in patch.split("\n"):
+    for line in _lines(patch):
         header = _HEADER.match(line)
         if header:
             found.append(header[2])
@@ -99,6 +99,11 @@ def paths(patch: str) -> list[str]:
 def added_text(operation: Operation) -> str:
     """The lines an operation brings into its file."""
     return "\n".join(text for hunk in operation.hunks for tag, text in hunk.lines if tag == "+")
+
+
+def _lines(patch: str) -> list[str]:
+    """The lines, as `parse` and `paths` both see them: what is judged is what is done."""
+    return [line.removesuffix("\r") for line in patch.strip("\r\n").split("\n")]
 
 
 def _take_line(operation: Operation, line: str, number: int) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from hermes_plugins import Environment, ToolContext, ToolError
 
-from .globs import IGNORE_FILES, Rules, compile_glob
+from .globs import IGNORE_FILES, Rules, chooser
 from .places import Place, join
 from .text import decode, split_lines
 
@@ -149,7 +149,7 @@ async def _paths(context: ToolContext, request: Request, outcome: Outcome) -> Se
     """Relative paths of the files to search, in order; "" stands for a root that is a file."""
     if request.root.stat.kind == "file":
         return [""]
-    wanted = compile_glob(request.glob) if request.glob else None
+    wanted = chooser(request.glob)
     found: list[str] = []
     waiting = [("", Rules())]
     while waiting:
@@ -158,7 +158,7 @@ async def _paths(context: ToolContext, request: Request, outcome: Outcome) -> Se
         for path, below in reversed(inside):
             if below is not None:
                 waiting.append((path, below))
-            elif wanted is None or wanted.fullmatch(path):
+            elif wanted(path):
                 found.append(path)
             else:
                 outcome.other_names += 1

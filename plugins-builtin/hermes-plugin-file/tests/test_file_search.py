@@ -112,6 +112,7 @@ async def test_only_files_like_the_glob_are_searched(search: Search) -> None:
     assert "sub/b.md\n1:hit" in await search("hit", glob="*.md")
     assert await search("hit", glob="*.py", mode="files") == "a.py\n[1 file with matches]"
     assert "1 match in 1 file" in await search("hit", glob="sub/*")
+    assert await search("hit", glob="!*.py", mode="files") == "sub/b.md\n[1 file with matches]"
 
 
 async def test_hidden_and_ignored_files_are_left_out(search: Search) -> None:

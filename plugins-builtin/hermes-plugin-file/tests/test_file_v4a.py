@@ -114,6 +114,26 @@ def test_the_effects_name_every_path_inside() -> None:
     assert [operation.path for operation in v4a.parse(text)] == ["a.py", "c d.py", "/etc/hosts"]
 
 
+ODD_LINES = (
+    ["*** Update File: a", "*** Add File: b\r", "\r*** Delete File: c", "*** Move to: d", "@@", ""],
+    [" *** Update File: e", "\u2028*** Add File: f", "\x0c*** Add File: g", "+x", "-y", "\r\r\n"],
+)
+
+
+@given(
+    st.lists(st.sampled_from(ODD_LINES[0]) | st.sampled_from(ODD_LINES[1]), max_size=8),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_no_patch_touches_a_path_that_its_effects_do_not_name(lines: list[str], end: str) -> None:
+    text = end.join(lines)
+    try:
+        operations = v4a.parse(text)
+    except ToolError:
+        return
+    touched = {path for each in operations for path in (each.path, each.move_to) if path}
+    assert touched <= set(v4a.paths(text))
+
+
 UNIQUE = st.lists(st.text("abc ", max_size=4), min_size=1, max_size=12).map(
     lambda lines: [f"{number}:{line}" for number, line in enumerate(lines)]
 )

@@ -1,0 +1,193 @@
+"""Who is measured, and how each is asked: Hermes and its peers, all against the same scripted model.
+
+A candidate has a folder to itself: a home, and a workspace with notes to read. No key is real and no
+address is outside of loopback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from benchmarks.installs import PEERS, program_of, venv_with, version_in
+from benchmarks.measure import Command, NotRun
+
+KEY = "sk-test-not-a-real-key"
+QUESTION = "How many notes are there?"
+NOTES = 600
+
+
+class Place:
+    """A folder with a home and a workspace in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.work = folder / "work"
+        self.home.mkdir(parents=True)
+        (self.work / "notes").mkdir(parents=True)
+        for number in range(NOTES):
+            note = f"Note {number}: " + "a line of nothing much.\n" * (1 + number % 5)
+            (self.work / "notes" / f"{number:03}.txt").write_text(note, encoding="utf-8")
+
+    def env(self, more: Mapping[str, str]) -> dict[str, str]:
+        """The whole environment of a child: the machine's own settings have no part in it."""
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            **more,
+        }
+
+
+class Candidate(Protocol):
+    """One that can be asked."""
+
+    name: str
+    version: str
+
+    def show_version(self) -> Command:
+        """Print the version."""
+
+    def ask(self, model: str) -> Command:
+        """One question in a new session, answered by that scripted model.
+
+        Raises:
+            NotRun: it cannot do what that model asks for.
+        """
+
+
+class Hermes:
+    """This program, as installed in an environment."""
+
+    def __init__(self, venv: Path, folder: Path, url: str) -> None:
+        self.name = "hermes"
+        self.version = version_in(venv, "hermes-host")
+        self.place = Place(folder)
+        self.home = self.place.home / "hermes"
+        self._program = program_of(venv, "hermes")
+        self._url = url
+
+    def show_version(self) -> Command:
+        return self.call("--version")
+
+    def ask(self, model: str) -> Command:
+        return self.call("chat", "-q", QUESTION, "--max-turns", "600", model=model)
+
+    def talk(self, model: str) -> Command:
+        """One question at a terminal, as the plain face shows it, then Ctrl-D."""
+        command = self.call("chat", model=model)
+        return msgspec.structs.replace(command, typed=f"{QUESTION}\n\x04")
+
+    def call(self, *arguments: str, model: str = "say", url: str = "") -> Command:
+        """Any command line."""
+        env = {
+            "HERMES_HOME": str(self.home),
+            "HERMES_MODEL__PROVIDER": "custom",
+            "HERMES_MODEL__BASE_URL": url or self._url,
+            "HERMES_MODEL__NAME": model,
+        }
+        return Command(
+            argv=[*self._program, *arguments], env=self.place.env(env), cwd=self.place.work
+        )
+
+
+class HermesAgent:
+    """hermes-agent: a custom endpoint is settings of its config.yaml."""
+
+    name = "hermes-agent"
+
+    def __init__(self, venv: Path, folder: Path, url: str) -> None:
+        self.version = version_in(venv, PEERS[self.name])
+        self._place = Place(folder)
+        self._program = program_of(venv, "hermes")
+        config = self._place.home / ".hermes" / "config.yaml"
+        config.parent.mkdir()
+        config.write_text(
+            f"model:\n  default: say\n  provider: custom\n  base_url: {url}\n  api_key: {KEY}\n",
+            encoding="utf-8",
+        )
+
+    def show_version(self) -> Command:
+        return self._call("--version")
+
+    def ask(self, model: str) -> Command:
+        return self._call("chat", "-Q", "-q", QUESTION, "-m", model, "--max-turns", "600")
+
+    def _call(self, *arguments: str) -> Command:
+        env = self._place.env({"HERMES_DISABLE_LAZY_INSTALLS": "1"})
+        return Command(argv=[*self._program, *arguments], env=env, cwd=self._place.work)
+
+
+class Nanobot:
+    """nanobot: the model is part of the config file, so each model has one."""
+
+    name = "nanobot"
+
+    def __init__(self, venv: Path, folder: Path, url: str) -> None:
+        self.version = version_in(venv, PEERS[self.name])
+        self._place = Place(folder)
+        self._program = program_of(venv, "nanobot")
+        self._url = url
+
+    def show_version(self) -> Command:
+        return self._call("--version")
+
+    def ask(self, model: str) -> Command:
+        defaults = {"model": model, "provider": "custom", "workspace": str(self._place.work)}
+        config = {
+            "agents": {"defaults": defaults},
+            "providers": {"custom": {"apiBase": self._url, "apiKey": KEY}},
+        }
+        file = self._place.home / f"{model}.json"
+        file.write_bytes(msgspec.json.encode(config))
+        return self._call("agent", "-m", QUESTION, "-s", f"cli:{model}", "--config", str(file))
+
+    def _call(self, *arguments: str) -> Command:
+        return Command(
+            argv=[*self._program, *arguments], env=self._place.env({}), cwd=self._place.work
+        )
+
+
+class Llm:
+    """llm: a model list of its own; no file tools."""
+
+    name = "llm"
+    _models = ("say", "deltas-20000")
+
+    def __init__(self, venv: Path, folder: Path, url: str) -> None:
+        self.version = version_in(venv, PEERS[self.name])
+        self._place = Place(folder)
+        self._program = program_of(venv, "llm")
+        listed = [
+            f"- model_id: {model}\n  model_name: {model}\n  api_base: {url}\n"
+            for model in self._models
+        ]
+        (self._place.home / "extra-openai-models.yaml").write_text("".join(listed), encoding="utf-8")
+
+    def show_version(self) -> Command:
+        return self._call("--version")
+
+    def ask(self, model: str) -> Command:
+        if model not in self._models:
+            raise NotRun("it has no tool that reads files")
+        return self._call("-m", model, QUESTION)
+
+    def _call(self, *arguments: str) -> Command:
+        env = self._place.env({"LLM_USER_PATH": str(self._place.home), "OPENAI_API_KEY": KEY})
+        return Command(argv=[*self._program, *arguments], env=env, cwd=self._place.work)
+
+
+def peers(folder: Path, url: str) -> tuple[Sequence[Candidate], dict[str, NotRun]]:
+    """Every peer that can be installed, and why the others cannot."""
+    ready: list[Candidate] = []
+    missing: dict[str, NotRun] = {}
+    for make in (HermesAgent, Nanobot, Llm):
+        try:
+            ready.append(make(venv_with(PEERS[make.name]), folder / make.name, url))
+        except NotRun as reason:
+            missing[make.name] = reason
+    return ready, missing
