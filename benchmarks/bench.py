@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
 from benchmarks.candidates import Candidate, Hermes, peers
 from benchmarks.installs import hermes_venv, python_of, venv_with
-from benchmarks.measure import Command, Costs, NotRun, run_interleaved
+from benchmarks.measure import Command, Costs, NotRun, run, run_interleaved
 from benchmarks.table import Figure
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -27,16 +28,12 @@ class Bench:
         self.full = full
         self._stack = stack
         self._with_peers = with_peers
+        self._kept = folder / "kept.jsonl"
 
     @cached_property
     def venv(self) -> Path:
         """Hermes as users have it."""
         return hermes_venv()
-
-    @cached_property
-    def url(self) -> str:
-        """The scripted model's address."""
-        return self._stack.enter_context(self.model())
 
     @cached_property
     def hermes(self) -> Hermes:
@@ -56,26 +53,51 @@ class Bench:
         """The peers that are installed; none unless they were asked for."""
         return self._peers[0]
 
+    def versions(self) -> dict[str, str]:
+        """Who was measured."""
+        theirs = {peer.name: peer.version for peer in self.peers}
+        return {"hermes": self.hermes.version, **theirs}
+
     @cached_property
     def openai(self) -> Path:
         """The interpreter that has openai's client."""
         return python_of(venv_with("openai"))
 
-    @contextmanager
-    def model(self, record: Path | None = None) -> Iterator[str]:
-        """The scripted model in a process of its own; gives its address."""
-        argv = [str(python_of(self.venv)), str(PROGRAMS / "model.py")]
-        argv += ["--record", str(record)] if record else []
-        with subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-        ) as server:
-            assert server.stdin is not None
-            assert server.stdout is not None
-            url = server.stdout.readline().strip()
-            if not url:
-                raise NotRun("the scripted model did not start")
-            yield url
-            server.stdin.close()
+    @cached_property
+    def url(self) -> str:
+        """The address of the scripted model, which runs in a process of its own.
+
+        Raises:
+            NotRun: it did not start.
+        """
+        server = self._stack.enter_context(
+            subprocess.Popen(
+                [sys.executable, str(PROGRAMS / "model.py"), str(self._kept)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+            )
+        )
+        assert server.stdin is not None
+        assert server.stdout is not None
+        self._stack.callback(server.stdin.close)
+        url = server.stdout.readline().strip()
+        if not url:
+            raise NotRun("the scripted model did not start")
+        return url
+
+    def requests_of(self, command: Command) -> list[bytes]:
+        """Run it, and give the bodies of its requests to a model named ``kept-…``.
+
+        Raises:
+            NotRun: it failed, or sent none.
+        """
+        self._kept.unlink(missing_ok=True)
+        run(command)
+        if not self._kept.exists():
+            raise NotRun("it sent no request")
+        return self._kept.read_bytes().splitlines()
 
     def program(self, name: str, *arguments: str, python: Path | None = None) -> Command:
         """One of programs/, by default with the interpreter that has Hermes' libraries."""
@@ -84,21 +106,31 @@ class Bench:
 
     def compare(
         self,
-        mine: Mapping[str, Command],
-        asked: Callable[[Candidate], Command] | None,
+        asked: Mapping[str, Callable[[Candidate], Command]],
         times: int,
-    ) -> dict[str, Costs | NotRun]:
-        """Measure commands beside what the peers do with the same work."""
-        commands = dict(mine)
-        refused: dict[str, Costs | NotRun] = dict(self._peers[1]) if asked else {}
-        for peer in self.peers if asked else ():
-            try:
-                assert asked is not None
-                commands[peer.name] = asked(peer)
-            except NotRun as reason:
-                refused[peer.name] = reason
-        names = [peer.name for peer in self.peers]
-        return run_interleaved(commands, times, fewer=names, fewer_times=PEER_ROUNDS) | refused
+        beside: Mapping[tuple[str, str], Command] | None = None,
+    ) -> dict[str, dict[str, Costs | NotRun]]:
+        """Give Hermes and the peers the same work, in one or more variants; variant -> name -> costs.
+
+        ``beside`` are commands to measure with them, by variant and name; one may stand in for
+        Hermes' own.
+        """
+        commands: dict[tuple[str, str], Command] = {}
+        costs: dict[str, dict[str, Costs | NotRun]] = {}
+        for variant, ask in asked.items():
+            costs[variant] = dict(self._peers[1])
+            for candidate in (self.hermes, *self.peers):
+                try:
+                    commands[variant, candidate.name] = ask(candidate)
+                except NotRun as reason:
+                    costs[variant][candidate.name] = reason
+        commands |= beside or {}
+        theirs = {peer.name for peer in self.peers}
+        slow = [key for key in commands if key[1] in theirs]
+        measured = run_interleaved(commands, times, fewer=slow, fewer_times=PEER_ROUNDS)
+        for (variant, name), cost in measured.items():
+            costs[variant][name] = cost
+        return costs
 
     def figures(
         self, costs: Mapping[str, Costs | NotRun], take: Callable[[Costs], float]

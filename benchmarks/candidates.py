@@ -6,7 +6,8 @@ address is outside of loopback.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +19,12 @@ from benchmarks.measure import Command, NotRun
 KEY = "sk-test-not-a-real-key"
 QUESTION = "How many notes are there?"
 NOTES = 600
+
+
+def answer_of(model: str) -> str:
+    """What the scripted model of that name ends with (programs/model.py)."""
+    kind, _, count = model.removeprefix("kept-").partition("-")
+    return {"deltas": "word word", "read": f"{count} notes read."}.get(kind, "The answer is 42.")
 
 
 class Place:
@@ -48,6 +55,8 @@ class Candidate(Protocol):
 
     name: str
     version: str
+    tools: bool
+    """It has tools for the model."""
 
     def show_version(self) -> Command:
         """Print the version."""
@@ -63,8 +72,10 @@ class Candidate(Protocol):
 class Hermes:
     """This program, as installed in an environment."""
 
+    name = "hermes"
+    tools = True
+
     def __init__(self, venv: Path, folder: Path, url: str) -> None:
-        self.name = "hermes"
         self.version = version_in(venv, "hermes-host")
         self.place = Place(folder)
         self.home = self.place.home / "hermes"
@@ -80,14 +91,15 @@ class Hermes:
     def talk(self, model: str) -> Command:
         """One question at a terminal, as the plain face shows it, then Ctrl-D."""
         command = self.call("chat", model=model)
-        return msgspec.structs.replace(command, typed=f"{QUESTION}\n\x04")
+        typed = f"{QUESTION}\n\x04"
+        return msgspec.structs.replace(command, typed=typed, expect=answer_of(model))
 
-    def call(self, *arguments: str, model: str = "say", url: str = "") -> Command:
+    def call(self, *arguments: str, model: str = "say") -> Command:
         """Any command line."""
         env = {
             "HERMES_HOME": str(self.home),
             "HERMES_MODEL__PROVIDER": "custom",
-            "HERMES_MODEL__BASE_URL": url or self._url,
+            "HERMES_MODEL__BASE_URL": self._url,
             "HERMES_MODEL__NAME": model,
         }
         return Command(
@@ -99,6 +111,7 @@ class HermesAgent:
     """hermes-agent: a custom endpoint is settings of its config.yaml."""
 
     name = "hermes-agent"
+    tools = True
 
     def __init__(self, venv: Path, folder: Path, url: str) -> None:
         self.version = version_in(venv, PEERS[self.name])
@@ -126,6 +139,7 @@ class Nanobot:
     """nanobot: the model is part of the config file, so each model has one."""
 
     name = "nanobot"
+    tools = True
 
     def __init__(self, venv: Path, folder: Path, url: str) -> None:
         self.version = version_in(venv, PEERS[self.name])
@@ -144,7 +158,13 @@ class Nanobot:
         }
         file = self._place.home / f"{model}.json"
         file.write_bytes(msgspec.json.encode(config))
-        return self._call("agent", "-m", QUESTION, "-s", f"cli:{model}", "--config", str(file))
+        command = self._call("agent", "-m", QUESTION, "--config", str(file))
+        return msgspec.structs.replace(command, prepare=self._forget)
+
+    def _forget(self) -> None:
+        """A new session for each question, as the others have."""
+        for folder in [*self._place.home.rglob("sessions"), *self._place.work.rglob("sessions")]:
+            shutil.rmtree(folder)
 
     def _call(self, *arguments: str) -> Command:
         return Command(
@@ -156,6 +176,7 @@ class Llm:
     """llm: a model list of its own; no file tools."""
 
     name = "llm"
+    tools = False
     _models = ("say", "deltas-20000")
 
     def __init__(self, venv: Path, folder: Path, url: str) -> None:
@@ -166,7 +187,9 @@ class Llm:
             f"- model_id: {model}\n  model_name: {model}\n  api_base: {url}\n"
             for model in self._models
         ]
-        (self._place.home / "extra-openai-models.yaml").write_text("".join(listed), encoding="utf-8")
+        (self._place.home / "extra-openai-models.yaml").write_text(
+            "".join(listed), encoding="utf-8"
+        )
 
     def show_version(self) -> Command:
         return self._call("--version")
@@ -179,6 +202,11 @@ class Llm:
     def _call(self, *arguments: str) -> Command:
         env = self._place.env({"LLM_USER_PATH": str(self._place.home), "OPENAI_API_KEY": KEY})
         return Command(argv=[*self._program, *arguments], env=env, cwd=self._place.work)
+
+
+def asking(model: str) -> Callable[[Candidate], Command]:
+    """How any candidate is asked with that model, and what it has to print."""
+    return lambda candidate: msgspec.structs.replace(candidate.ask(model), expect=answer_of(model))
 
 
 def peers(folder: Path, url: str) -> tuple[Sequence[Candidate], dict[str, NotRun]]:

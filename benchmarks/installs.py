@@ -95,7 +95,9 @@ def _write_plugin(site: Path, name: str, group: str) -> None:
     (site / module / "__init__.py").write_text(f'"""{name}."""\n', encoding="utf-8")
     info = site / f"{module}-0.1.dist-info"
     info.mkdir()
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\nRequires-Dist: hermes-host>=0.1\n"
+    metadata = (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\nRequires-Dist: hermes-host>=0.1\n"
+    )
     point = f"web_search.{module}" if group == "hermes.services" else name
     target = f"[{group}]\n{point} = {module}\n"
     (info / "METADATA").write_text(metadata, encoding="utf-8")

@@ -23,9 +23,6 @@ from typing import TypeVar
 import msgspec
 
 LAUNCHER = Path(__file__).parent / "programs" / "launch.py"
-TIMEOUT = 300.0
-"""Seconds after which a child is killed."""
-
 Key = TypeVar("Key")
 
 
@@ -43,6 +40,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """What is typed at a terminal that is the child's stdin, stdout and stderr; None: no terminal."""
     prepare: Callable[[], None] | None = None
     """Done before each run; not measured."""
+    expect: str = ""
+    """What its output has to contain; without it the work was not done."""
+    seconds: float = 300.0
+    """After so long it is killed."""
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +100,8 @@ def run(command: Command) -> Cost:
         told = msgspec.json.decode(usage.read_bytes(), type=_Usage)
     if told.status != 0:
         raise NotRun(_reason(f"exit status {told.status}", output))
+    if command.expect not in output:
+        raise NotRun(_reason(f"{command.expect!r} is not in its output", output))
     unit = 1 if sys.platform == "darwin" else 1024
     return Cost(cpu=told.cpu, peak=told.peak * unit, wall=wall, output=output)
 
@@ -145,7 +148,7 @@ def _piped(command: Command, argv: Sequence[str]) -> str:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        _wait(child)
+        _wait(child, command.seconds)
         out.seek(0)
         return out.read().decode("utf-8", "replace")
 
@@ -174,15 +177,15 @@ def _at_terminal(command: Command, argv: Sequence[str]) -> str:
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     os.write(ours, (command.typed or "").encode())
-    _wait(child)
+    _wait(child, command.seconds)
     reader.join(timeout=5)
     os.close(ours)
     return shown.decode("utf-8", "replace")
 
 
-def _wait(child: subprocess.Popen[bytes]) -> None:
+def _wait(child: subprocess.Popen[bytes], seconds: float) -> None:
     try:
-        child.wait(TIMEOUT)
+        child.wait(seconds)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()

@@ -55,9 +55,7 @@ def _cell(value: Figure | None, row: Row) -> str:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    middle = [
-        cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:-1], strict=True)
-    ]
+    middle = [cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:-1], strict=True)]
     return "  ".join([cells[0].ljust(widths[0]), *middle, cells[-1]]).rstrip()
 
 

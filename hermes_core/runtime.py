@@ -200,8 +200,19 @@ class Runtime:
         workspace = self._workspace(before)
         environment = await self._environment(workspace)
         if before is None:
-            system = self._prompt(wish, workspace, selection, loaded)
-            info = await self._create(wish, route, workspace, system, toolbox)
+            session_id = new_session_id(self.clock.now(), self._random)
+            scratch = self.paths.cache / "scratch" / session_id
+            system = self._prompt(
+                wish, workspace=workspace, scratch=scratch, selection=selection, loaded=loaded
+            )
+            info = await self._create(
+                session_id,
+                wish,
+                route=route,
+                workspace=workspace,
+                system=system,
+                toolbox=toolbox,
+            )
             tools = toolbox.specs()
         else:
             info = await self._forked(before, wish) if wish.fork else before
@@ -263,11 +274,18 @@ class Runtime:
         return await find_session(self.store, wish.resume)
 
     async def _create(
-        self, wish: SessionWish, route: Route, workspace: Path, system: str, toolbox: Toolbox
+        self,
+        session_id: str,
+        wish: SessionWish,
+        *,
+        route: Route,
+        workspace: Path,
+        system: str,
+        toolbox: Toolbox,
     ) -> SessionInfo:
         now = self.clock.now()
         info = SessionInfo(
-            id=new_session_id(now, self._random),
+            id=session_id,
             face=wish.face,
             model=route.label,
             workspace=str(workspace),
@@ -354,13 +372,20 @@ class Runtime:
         return make(self.handle(owner), str(workspace))
 
     def _prompt(
-        self, wish: SessionWish, workspace: Path, selection: Selection, loaded: Sequence[Loaded]
+        self,
+        wish: SessionWish,
+        *,
+        workspace: Path,
+        scratch: Path,
+        selection: Selection,
+        loaded: Sequence[Loaded],
     ) -> str:
         settings = self.config.settings
         facts = PromptFacts(
             name=settings.agent.name,
             identity=_soul(self.paths.home),
             workspace=str(workspace),
+            scratch=str(scratch),
             face=wish.face,
             interactive=wish.interactive,
             system=platform.system(),
@@ -411,6 +436,8 @@ class Runtime:
             approvals=Approvals(settings.allow, save=self._remember),
             clock=self.clock,
             audit=self._audit,
+            scratch=str(self.paths.cache / "scratch"),
+            redactor=self.redactor.redact,
         )
 
     async def _remember(self, rule: str) -> None:

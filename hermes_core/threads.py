@@ -19,6 +19,9 @@ _Job = Callable[[], None]
 
 MAX_THREADS = 64
 
+# A future refuses StopIteration; the other two would look like an interruption from outside.
+_MISLEADING = (StopIteration, asyncio.CancelledError, KeyboardInterrupt)
+
 
 class Threads:
     """A pool of daemon threads; grows on demand to ``limit``, reuses what is idle."""
@@ -28,6 +31,7 @@ class Threads:
         self._limit = limit
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._idle = 0
+        self._pending = 0  # jobs that no thread has begun
         self._count = 0
         self._lock = threading.Lock()
 
@@ -35,6 +39,11 @@ class Threads:
         """Call ``function`` in a thread, with this task's context variables, and return its result.
 
         Cancelling the wait leaves the call running and drops what it returns.
+
+        Raises:
+            RuntimeError: in place of an exception that would mean something else to the waiting
+                task (StopIteration, CancelledError, KeyboardInterrupt).
+            BaseException: whatever else ``function`` raises, SystemExit among it.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -53,8 +62,8 @@ class Threads:
             failure: BaseException | None = None
             try:
                 result = context.run(function)
-            except StopIteration as error:  # a future refuses to carry this one
-                failure = RuntimeError(f"StopIteration: {error}")
+            except _MISLEADING as error:
+                failure = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
             except BaseException as error:  # SystemExit in a plugin must not end a thread silently
                 failure = error
             try:
@@ -74,7 +83,8 @@ class Threads:
     def _submit(self, job: _Job) -> None:
         with self._lock:
             self._jobs.put(job)
-            if self._idle >= self._jobs.qsize() or self._count >= self._limit:
+            self._pending += 1
+            if self._idle >= self._pending or self._count >= self._limit:
                 return
             self._count += 1
         threading.Thread(target=self._work, name=self._name, daemon=True).start()
@@ -89,4 +99,5 @@ class Threads:
                 if job is None:
                     self._count -= 1
                     return
+                self._pending -= 1
             job()

@@ -23,7 +23,7 @@ async def main() -> None:
         "HERMES_HOME": home,
         "HERMES_MODEL__PROVIDER": "custom",
         "HERMES_MODEL__BASE_URL": url,
-        "HERMES_MODEL__NAME": "read-2",
+        "HERMES_MODEL__NAME": "kept-read-2",
     }
     runtime = await open_runtime(resolve_paths(environ), environ=environ, cwd=Path.cwd())
     session = await runtime.open_session(SessionWish())

@@ -1,18 +1,16 @@
 """A model in a process of its own: what it answers depends on the model's name alone.
 
     say             one short answer
-    read-40         asks for read_file 40 times, then answers
+    read-40         asks for read_file 40 times, then answers how many notes it read
     deltas-20000    an answer of 20,000 deltas of one token
+    kept-…          the same, and the request's body becomes a line of the file
 
-It prints its URL and serves until stdin closes. With ``--record FILE`` every request body becomes a
-line of that file as it arrives.
+``model.py FILE`` prints its URL and serves until stdin closes.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from hermes_plugins.testing import ScriptedRequest, ScriptedServer, replies
@@ -22,25 +20,29 @@ from hermes_plugins.testing.replies import Reply
 def answer(request: ScriptedRequest) -> Reply:
     """The reply that the model's name asks for."""
     body = request.json
-    kind, _, count = str(body.get("model", "")).rpartition("/")[2].partition("-")
+    model = str(body.get("model", "")).rpartition("/")[2]
+    kind, _, count = model.removeprefix("kept-").partition("-")
     if kind == "deltas":
         return _deltas(int(count))
     if kind == "read" and body.get("tools"):
-        done = _results_of_this_turn(request)
-        if done < int(count):
-            path = f"notes/{done:03}.txt"
-            return replies.call("read_file", {"path": path}, id=f"call_{len(request.messages)}")
+        return _next_read(request, int(count))
     return replies.say("The answer is 42.")
 
 
-def _results_of_this_turn(request: ScriptedRequest) -> int:
-    """How many tool results follow the last message of the person."""
-    count = 0
+def _next_read(request: ScriptedRequest, count: int) -> Reply:
+    """The next note, until so many were read since the person last spoke."""
+    done = 0
     for message in reversed(request.messages):
         if message["role"] == "user":
-            return count
-        count += message["role"] == "tool"
-    return count
+            break
+        if message["role"] == "tool":
+            if "nothing much" not in str(message["content"]):
+                return replies.say(f"A read failed: {message['content']}")
+            done += 1
+    if done == count:
+        return replies.say(f"{count} notes read.")
+    path = f"notes/{len(request.messages) % 600:03}.txt"
+    return replies.call("read_file", {"path": path}, id=f"call_{len(request.messages)}")
 
 
 _ready: dict[int, Reply] = {}
@@ -52,29 +54,18 @@ def _deltas(count: int) -> Reply:
     return _ready[count]
 
 
-def recording(path: Path, script: Callable[[ScriptedRequest], Reply]) -> Callable[..., Reply]:
-    """The same script, writing down what it is asked."""
-
-    def record(request: ScriptedRequest) -> Reply:
-        with path.open("ab") as file:
-            file.write(request.body + b"\n")
-        return script(request)
-
-    return record
-
-
 def main() -> None:
     """Serve until stdin closes."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--record", type=Path)
-    options = parser.parse_args()
-    script = recording(options.record, answer) if options.record else answer
+    file = Path(sys.argv[1])
 
-    def forgetful(request: ScriptedRequest) -> Reply:
-        server.requests.clear()  # the server keeps them for tests; here they would fill memory
-        return script(request)
+    def script(request: ScriptedRequest) -> Reply:
+        server.requests.clear()  # kept for tests; here they would fill memory
+        if b'"kept-' in request.body:
+            with file.open("ab") as lines:
+                lines.write(request.body + b"\n")
+        return answer(request)
 
-    with ScriptedServer(forgetful, models=("say",)) as server:
+    with ScriptedServer(script, models=("say",)) as server:
         print(server.url, flush=True)
         sys.stdin.read()
 

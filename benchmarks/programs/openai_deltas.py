@@ -1,8 +1,8 @@
-"""The yardstick of streaming: openai's own client, which reads the deltas and does nothing. ``URL MODEL``."""
+"""The yardstick of streaming: openai's own client only reading the deltas. ``URL MODEL``."""
 
 import sys
 
-from openai import OpenAI
+from openai import OpenAI  # type: ignore[import-not-found]
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The floor of one question: the libraries that the kernel uses, one request, one row. ``URL FILE.db``."""
+"""The floor of one question: the kernel's libraries, one request, one row. ``URL FILE.db``."""
 
 import asyncio
 import sqlite3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.bench import Bench
+from benchmarks.candidates import asking
 from benchmarks.measure import NotRun
 from benchmarks.rows.startup import peers_of
 from benchmarks.rows.turns import a_turn
@@ -17,17 +18,23 @@ OPENAI = 91.0
 
 def rows(bench: Bench) -> Iterator[Row]:
     """20,000 deltas of one token, beside openai's client that only iterates."""
-    sides = []
-    for model in (f"deltas-{COUNT}", "say"):
-        mine = {"hermes": bench.hermes.talk(model)}
-        missing: NotRun | None = None
-        try:
-            mine["openai"] = bench.program("openai_deltas.py", bench.url, model, python=bench.openai)
-        except NotRun as reason:
-            missing = reason
-        sides.append(bench.compare(mine, lambda peer, m=model: peer.ask(m), times=5))
-    figures = {name: _micro(a_turn(long, sides[1][name], COUNT)) for name, long in sides[0].items()}
-    yardstick = figures.get("openai", str(missing))
+    models = {"long": f"deltas-{COUNT}", "short": "say"}
+    beside = {(variant, "hermes"): bench.hermes.talk(model) for variant, model in models.items()}
+    missing = ""
+    try:
+        for variant, model in models.items():
+            beside[variant, "openai"] = bench.program(
+                "openai_deltas.py", bench.url, model, python=bench.openai
+            )
+    except NotRun as reason:
+        missing = str(reason)
+    asked = {variant: asking(model) for variant, model in models.items()}
+    costs = bench.compare(asked, times=5, beside=beside)
+    figures = {
+        name: _micro(a_turn(long, costs["short"][name], COUNT))
+        for name, long in costs["long"].items()
+    }
+    yardstick = figures.get("openai", missing)
     used = yardstick if isinstance(yardstick, float) else OPENAI
     yield Row(
         figure="20,000 deltas of a token, plain face, CPU",

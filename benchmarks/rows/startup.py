@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.bench import Bench
+from benchmarks.candidates import asking
 from benchmarks.measure import Costs
 from benchmarks.table import Figure, Row
 
@@ -18,9 +19,7 @@ def peers_of(figures: dict[str, Figure], *ours: str) -> dict[str, Figure]:
 
 def version(bench: Bench) -> Iterator[Row]:
     """``--version``."""
-    costs = bench.compare(
-        {"hermes": bench.hermes.show_version()}, lambda peer: peer.show_version(), times=15
-    )
+    costs = bench.compare({"": lambda one: one.show_version()}, times=15)[""]
     cpu = bench.figures(costs, lambda cost: cost.cpu)
     yield Row(
         figure="--version, CPU",
@@ -35,8 +34,7 @@ def version(bench: Bench) -> Iterator[Row]:
 def question(bench: Bench) -> Iterator[Row]:
     """One question, one answer."""
     floor = bench.program("question.py", bench.url, str(bench.folder / "question.db"))
-    mine = {"hermes": bench.hermes.ask("say"), "floor": floor}
-    costs = bench.compare(mine, lambda peer: peer.ask("say"), times=15)
+    costs = bench.compare({"": asking("say")}, times=15, beside={("", "floor"): floor})[""]
     cpu = bench.figures(costs, lambda cost: cost.cpu)
     peak = bench.figures(costs, lambda cost: cost.peak / MEGABYTE)
     hermes = costs["hermes"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Command, Costs, NotRun, run
+from benchmarks.candidates import answer_of, asking
+from benchmarks.measure import Command, Costs, NotRun, run_interleaved
 from benchmarks.rows.startup import peers_of
 from benchmarks.table import Figure, Row
 
@@ -29,11 +30,8 @@ def a_turn(long: Costs | NotRun, short: Costs | NotRun, turns: int = TURNS) -> F
 
 def early(bench: Bench) -> Iterator[Row]:
     """Turns 20 to 60 of a read_file loop."""
-    sides = [
-        bench.compare({"hermes": bench.hermes.ask(model)}, lambda peer, m=model: peer.ask(m), 9)
-        for model in ("read-60", "read-20")
-    ]
-    figures = {name: a_turn(long, sides[1][name]) for name, long in sides[0].items()}
+    costs = bench.compare({"long": asking("read-60"), "short": asking("read-20")}, times=9)
+    figures = {name: a_turn(long, costs["short"][name]) for name, long in costs["long"].items()}
     yield Row(
         figure="a tool turn adds, turns 20 to 60, CPU",
         unit="ms",
@@ -65,12 +63,8 @@ def late(bench: Bench) -> Iterator[Row]:
 
 def _late(bench: Bench) -> tuple[Figure, Figure]:
     hermes = bench.fresh_hermes("late")
-    recorded = bench.folder / "late.jsonl"
-    with bench.model(recorded) as url:
-        run(hermes.call("chat", "-q", "Go.", "--max-turns", "600", model=f"read-{LENGTH}", url=url))
     body = bench.folder / "late.json"
-    body.write_bytes(recorded.read_bytes().splitlines()[-1])
-    recorded.unlink()
+    body.write_bytes(bench.requests_of(hermes.ask(f"kept-read-{LENGTH}"))[-1])
     kept = bench.folder / "late-kept"
     shutil.copytree(hermes.home, kept)
 
@@ -79,20 +73,19 @@ def _late(bench: Bench) -> tuple[Figure, Figure]:
         shutil.copytree(kept, hermes.home)
 
     def more(turns: int) -> Command:
-        model = f"read-{turns}" if turns else "say"
+        model = f"read-{turns}"
         command = hermes.call(
             "chat", "--continue", "-q", "On.", "--provider", "custom", "--model", model
         )
-        return msgspec.structs.replace(command, prepare=restore)
+        return msgspec.structs.replace(command, prepare=restore, expect=answer_of(model))
 
-    costs = bench.compare(
+    costs = run_interleaved(
         {
             "long": more(TURNS),
             "short": more(0),
             "floor long": _floor(bench, body, TURNS),
             "floor short": _floor(bench, body, 0),
         },
-        None,
         times=7,
     )
     return (

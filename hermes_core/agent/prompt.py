@@ -45,6 +45,8 @@ class PromptFacts(msgspec.Struct, frozen=True, kw_only=True):
     identity: str = ""
     """The text of SOUL.md; replaces the first line."""
     workspace: str
+    scratch: str
+    """Folder of the session's own for temporary files; made when something is written there."""
     face: str
     interactive: bool
     system: str
@@ -129,7 +131,10 @@ def _face(facts: PromptFacts) -> str:
 
 
 def _place(facts: PromptFacts) -> str:
-    return f"Working folder: {facts.workspace} ({facts.system})"
+    return (
+        f"Working folder: {facts.workspace} ({facts.system})\n"
+        f"Folder for temporary files: {facts.scratch}"
+    )
 
 
 def _quoted(file: ContextFile) -> str:

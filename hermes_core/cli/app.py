@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from hermes_core import __version__
-from hermes_core.cli.console import prepare_streams, print_error
-from hermes_plugins._errors import HermesError
+from hermes_core.cli.console import prepare_streams, print_error, silence_stdout
+from hermes_core.log import LOGGED
+from hermes_plugins._errors import HermesError, UsageError
 
 if TYPE_CHECKING:
     from hermes_core.discovery import Found
@@ -64,11 +66,13 @@ class LazyGroup(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
+            if " " in args[0].strip():  # nobody calls a command that: it is a question
+                raise UsageError(
+                    "a question needs -q.", hint='`hermes -q "…"`; `hermes` alone talks.'
+                ) from error
             close = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            guess = (
-                f" Did you mean `hermes {close[0]}`?" if close else " `hermes --help` lists them."
-            )
-            raise click.UsageError(f"there is no command {args[0]!r}.{guess}", ctx) from error
+            guess = f"Did you mean `hermes {close[0]}`?" if close else "`hermes --help` lists them."
+            raise UsageError(f"there is no command {args[0]!r}.", hint=guess) from error
 
 
 @click.command(
@@ -95,8 +99,10 @@ def hermes(ctx: click.Context, profile: str) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit status. Errors are one or two lines, never a traceback."""
     prepare_streams()
+    words = list(arguments)
     try:
-        result = hermes.main(with_chat(list(arguments)), "hermes", standalone_mode=False)
+        result = hermes.main(with_chat(words), "hermes", standalone_mode=False)
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
@@ -111,32 +117,74 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _silence_stdout()
+        silence_stdout()
         return 1
     except Exception as error:
-        _log.exception("internal error")
-        print_error(
-            f"internal error: {type(error).__name__}: {error}",
-            hint="Please report it; the log in the home has the details.",
-        )
+        where = _kept(error, words)
+        print_error(f"internal error: {type(error).__name__}: {error}", hint=where)
         return 1
+
+
+def log_stray_errors() -> None:
+    """What fails where nobody waits for it (a thread, a destructor) goes to the log, not the screen."""
+
+    def in_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            _log.error("a thread failed", exc_info=args.exc_value)
+
+    def unraisable(args: sys.UnraisableHookArgs) -> None:
+        if args.exc_value is not None:
+            _log.error("%s", args.err_msg or "ignored", exc_info=args.exc_value)
+
+    threading.excepthook = in_thread
+    sys.unraisablehook = unraisable
+    for name in LOGGED:
+        logging.getLogger(name).addHandler(logging.NullHandler())  # else Python prints to stderr
 
 
 def with_chat(arguments: list[str]) -> list[str]:
     """Insert ``chat`` where the command is left out."""
-    position = 0
-    while position < len(arguments):
-        word = arguments[position]
-        if word in ("-p", "--profile"):
-            position += 2
-        elif word.startswith("--profile="):
-            position += 1
-        else:
-            break
+    position, _ = _leading(arguments)
     rest = arguments[position:]
     if rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help", "-V", "--version")):
         return arguments
     return [*arguments[:position], "chat", *rest]
+
+
+def _leading(arguments: list[str]) -> tuple[int, str]:
+    """How many words stand before the command, and the profile that they name."""
+    position, profile = 0, ""
+    while position < len(arguments):
+        word = arguments[position]
+        if word in ("-p", "--profile"):
+            profile = "".join(arguments[position + 1 : position + 2])
+            position += 2
+        elif word.startswith("--profile="):
+            profile = word.partition("=")[2]
+            position += 1
+        else:
+            break
+    return position, profile
+
+
+def _kept(error: Exception, arguments: list[str]) -> str:
+    """Write an error of ours to the log; returns where it is, for the person."""
+    from hermes_core.config import process_environment
+    from hermes_core.gate.redact import Redactor
+    from hermes_core.log import start_log, stop_log
+    from hermes_core.paths import resolve_paths
+
+    try:
+        paths = resolve_paths(process_environment(), profile=_leading(arguments)[1])
+    except HermesError:
+        return "Please report it."
+    path = paths.logs / "hermes.log"
+    log = start_log(path, Redactor([]), level="info", max_bytes=10_000_000, keep=1)
+    try:
+        _log.error("internal error", exc_info=error)
+    finally:
+        stop_log(log)
+    return f"Please report it; {path} has the details."
 
 
 def _plugin_commands(ctx: click.Context) -> list[Found]:
@@ -148,13 +196,7 @@ def _plugin_commands(ctx: click.Context) -> list[Found]:
 
 def _usage_hint(error: click.ClickException) -> str:
     ctx = getattr(error, "ctx", None)
-    if ctx is None or "`hermes" in error.format_message():
+    if ctx is None:
         return ""
     return f"`{ctx.command_path} --help` shows how."
 
-
-def _silence_stdout() -> None:
-    """The reader of our output is gone; keep the interpreter from complaining at exit."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from typing import TextIO, cast
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_plugins._errors import HermesError
 
 
 def prepare_streams() -> None:
-    """Characters that the terminal's encoding lacks are replaced, never an error (cp1252, ASCII)."""
+    """Characters that the terminal's encoding lacks are replaced, never an error (cp1252, ASCII).
+
+    A stream that was closed by the caller (``<&-``, ``>&-``) becomes the null device; else the
+    first file opened would get its number, and whatever a child prints would end up in there.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, _null_device(number, mode))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -33,13 +41,59 @@ def reserve_stdout() -> TextIO:
     return open(kept, "w", encoding=encoding, errors="replace", newline="\n", buffering=65536)
 
 
+def write_answer(out: TextIO, text: str, *, flush: bool = True) -> None:
+    """Write what the caller asked for.
+
+    Raises:
+        HermesError: it cannot be written (a full disk); BrokenPipeError stays what it is.
+    """
+    try:
+        out.write(text)
+        if flush:
+            out.flush()
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise HermesError(
+            f"the answer could not be written: {reason}.",
+            hint="It is kept in the session: `hermes sessions list`",
+        ) from error
+
+
+def let_go(out: TextIO) -> None:
+    """Close the reserved stdout; what could not be written was said before."""
+    if out is not sys.stdout and out is not sys.stderr:
+        try:
+            out.close()
+        except OSError:
+            pass
+
+
+def silence_stdout() -> None:
+    """The reader of our output is gone; keep the interpreter from complaining at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+
+
 def print_error(message: str, *, hint: str = "") -> None:
     """One line of what happened, and one of what to do next, on stderr."""
     text = clean_output(message.strip()).replace("\n", "\n  ")
-    sys.stderr.write(f"hermes: {text}\n")
+    lines = f"hermes: {text}\n"
     if hint:
-        sys.stderr.write(f"        {clean_output(hint.strip())}\n")
-    sys.stderr.flush()
+        lines += f"        {clean_output(hint.strip())}\n"
+    tell(lines)
+
+
+def tell(text: str) -> None:
+    """Write to stderr at once; where nobody reads it any more, nothing is lost."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -48,3 +102,15 @@ def is_terminal(stream: TextIO) -> bool:
         return stream.isatty()
     except ValueError:
         return False
+
+
+def _null_device(number: int, mode: str) -> TextIO:
+    """The null device, on that descriptor where it is free."""
+    opened = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.fstat(number)
+    except OSError:
+        os.dup2(opened, number)
+        os.close(opened)
+        opened = number
+    return cast("TextIO", open(opened, mode, encoding="utf-8", errors="replace"))

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from hermes_core import __version__
+import hermes_core
+
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    leave_working_folder()
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"], ["version"]):
-        print(f"hermes {__version__}")
+        print(f"hermes {hermes_core.__version__}")
         return
-    # The working directory belongs to whoever cloned it: nothing is ever imported from there.
-    if sys.path and sys.path[0] == "":
-        del sys.path[0]
-    from hermes_core.cli.app import run
+    try:
+        from hermes_core.cli.app import log_stray_errors, run
 
-    sys.exit(run(arguments))
+        log_stray_errors()
+        status = run(arguments)
+    except KeyboardInterrupt:  # while modules were imported, before anybody listens
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def leave_working_folder() -> None:
+    """Take the working directory off ``sys.path``: it belongs to whoever cloned it.
+
+    It gets there by ``python -m`` and by an empty piece of PYTHONPATH. Where Hermes itself is run
+    from its own folder, that stays.
+    """
+    own = os.path.dirname(os.path.dirname(os.path.abspath(hermes_core.__file__)))
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder is gone: nothing can be imported from it
+        here = ""
+    sys.path[:] = [one for one in sys.path if one not in ("", here) or one == own]
 
 
 if __name__ == "__main__":

@@ -106,10 +106,16 @@ def base_name(word: str) -> str:
 
 
 def unwrap(argv: Sequence[str]) -> tuple[str, ...]:
-    """``argv`` without sudo, env, timeout and their kind, the name reduced to its base."""
+    """``argv`` without sudo, env, timeout and their kind, the name reduced to its base.
+
+    What is unknown in a name counts as nothing, which an unset variable is.
+    """
     words = list(argv)
     while words:
-        name = base_name(words[0])
+        name = base_name(words[0].replace(UNKNOWN, ""))
+        if not name and UNKNOWN in words[0]:
+            words = words[1:]
+            continue
         only_asks = name == "command" and words[1:2] in (["-v"], ["-V"])
         rest = _after_options(name, words[1:]) if name in _WRAPPERS else []
         if only_asks or not rest:
@@ -120,7 +126,7 @@ def unwrap(argv: Sequence[str]) -> tuple[str, ...]:
 
 def _after_options(name: str, words: list[str]) -> list[str]:
     at = 0
-    while at < len(words) and (words[at].startswith("-") or _ASSIGNMENT.fullmatch(words[at])):
+    while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
         if words[at] == "--":
             at += 1
             break

@@ -18,6 +18,7 @@ import msgspec
 
 from hermes_core.route.assemble import Assembled, Assembler
 from hermes_core.route.classify import Failure, classify
+from hermes_core.route.pricing import priced
 from hermes_core.route.retry import RetryPolicy, delay
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import Delta, Dialect, Endpoint, ModelRequest
@@ -96,6 +97,7 @@ async def ask(
         error = await _until_interrupted(reader.read, listener.cancelled)
         reader.finish()
         assembled = assembler.finish()
+        assembled = msgspec.structs.replace(assembled, usage=priced(assembled.usage, route.model))
         if listener.cancelled.is_set():
             return Answer(assembled=assembled, interrupted=True, attempts=attempt)
         if error is None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from hermes_core.store import search
+from hermes_core.store import index
 from hermes_plugins._errors import HermesError, StoreError
 
 T = TypeVar("T")
@@ -115,14 +115,14 @@ def _migrate(connection: Connection, path: Path) -> None:
 def _ensure_index(connection: Connection) -> bool:
     """Make the search index where it is missing, and add what was left out; False without FTS5."""
     try:
-        if not search.has_index(connection):
-            _transact(connection, lambda: search.make_index(connection))
+        if not index.has_index(connection):
+            _transact(connection, lambda: index.make_index(connection))
     except sqlite3.OperationalError as error:
         if "no such module" not in str(error):
             raise
         return False
-    while search.is_behind(connection):
-        _transact(connection, lambda: search.catch_up(connection))
+    while index.is_behind(connection):
+        _transact(connection, lambda: index.catch_up(connection))
     return True
 
 

@@ -11,11 +11,7 @@ import re
 
 import msgspec
 
-CJK = (
-    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-)
-"""Letters of scripts that put no spaces between words, as a range for ``[]`` of a pattern."""
+from hermes_core.store.index import CJK
 
 _LATIN = f"[^\\W_{CJK}]"
 _TOKEN = re.compile(f"[{CJK}]+|{_LATIN}+")

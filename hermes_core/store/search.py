@@ -1,18 +1,13 @@
-"""The search index, and searching.
+"""Searching: the index names candidates, the texts decide.
 
-One FTS5 index without contents and without positions (0.4 bytes per byte of text, where positions
-make it 0.9). It names candidates, newest first, in half a millisecond however common the word; the
-texts of the newest `WINDOW` are then read, phrases and punctuation are checked in them, and they are
-ranked. FTS5's own bm25 walks through every match, which takes too long for common words.
-
-Chinese, Japanese and Korean runs are indexed as pairs of characters, made here, so that any part of
-a run is found, and Latin words glued to them too.
+The index names them newest first, in half a millisecond however common the word; the texts of the
+newest `WINDOW` are then read, phrases and punctuation are checked in them, and they are ranked.
+FTS5's own bm25 walks through every match, which takes too long for common words. Imported on use.
 """
 
 from __future__ import annotations
 
 import heapq
-import logging
 import math
 import re
 import sqlite3
@@ -21,7 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from hermes_core.store.query import CJK, Query, Term, expression, fold, parse, relax
+from hermes_core.store.index import text_of
+from hermes_core.store.query import Query, Term, expression, fold, parse, relax
 from hermes_plugins._store import SearchAnswer, SearchHit
 
 if TYPE_CHECKING:
@@ -41,17 +37,6 @@ SNIPPET = 160
 _K1, _B = 1.2, 0.75
 _RARITY_SAMPLE = 200
 
-_INDEX = (
-    "CREATE VIRTUAL TABLE message_index USING fts5(text, content='', columnsize=0,"
-    " detail=none, tokenize='unicode61 remove_diacritics 2')"
-)
-_ADD = "INSERT INTO message_index (rowid, text) VALUES (?, ?)"
-_REMOVE = "INSERT INTO message_index (message_index, rowid, text) VALUES ('delete', ?, ?)"
-_POSTPONE = "INSERT OR IGNORE INTO unindexed (id) VALUES (?)"
-_POSTPONED = (
-    "SELECT u.id, m.role, CAST(m.body AS BLOB) FROM unindexed u"
-    " LEFT JOIN messages m ON m.id = u.id LIMIT 500"
-)
 _SAMPLE = (
     "SELECT count(*), min(rowid) FROM (SELECT rowid FROM message_index WHERE message_index MATCH ?"
     " ORDER BY rowid DESC LIMIT ?)"
@@ -68,107 +53,6 @@ _HIT = (
     "SELECT s.id, s.title, m.position, m.role, m.time, CAST(m.body AS BLOB) FROM messages m"
     " JOIN sessions s ON s.key = m.session WHERE m.id = ?"
 )
-
-_PAIRED = re.compile(f"[{CJK}]+")
-
-log = logging.getLogger("hermes.store")
-
-
-class _Part(msgspec.Struct):
-    text: str = ""
-
-
-class _Body(msgspec.Struct):
-    parts: tuple[_Part, ...] = ()
-
-
-_decode = msgspec.json.Decoder(_Body).decode
-
-
-def text_of(body: bytes) -> str:
-    """What is searched of a stored message; "" where it cannot be read."""
-    try:
-        parts = _decode(body).parts
-    except (msgspec.MsgspecError, ValueError):
-        return ""
-    return parts[0].text if len(parts) == 1 else "".join([part.text for part in parts])
-
-
-# --------------------------------------------------------------------------------------
-# The index
-# --------------------------------------------------------------------------------------
-
-
-def has_index(connection: Connection) -> bool:
-    """Whether the index is there; an error of SQLite that names the module: there is no FTS5."""
-    try:
-        connection.execute("SELECT rowid FROM message_index LIMIT 0")
-    except sqlite3.OperationalError as error:
-        if "no such table" not in str(error):
-            raise
-        return False
-    return True
-
-
-def make_index(connection: Connection) -> None:
-    """Begin with an empty index, to which every message is to be added, if nobody has begun it."""
-    if has_index(connection):
-        return
-    connection.execute(_INDEX)
-    connection.execute("INSERT OR IGNORE INTO unindexed (id) SELECT id FROM messages")
-
-
-def drop_index(connection: Connection) -> None:
-    """Begin anew."""
-    connection.execute("DROP TABLE IF EXISTS message_index")
-    make_index(connection)
-
-
-def is_behind(connection: Connection) -> bool:
-    """Whether messages wait for `catch_up`."""
-    return connection.execute("SELECT 1 FROM unindexed LIMIT 1").fetchone() is not None
-
-
-def catch_up(connection: Connection) -> bool:
-    """Index the next 500 messages that were left out; whether there may be more."""
-    rows = connection.execute(_POSTPONED).fetchall()
-    for row, role, body in rows:
-        text = "" if role in (None, "system") else text_of(body)
-        if text:
-            connection.execute(_ADD, (row, indexable(text)))
-        connection.execute("DELETE FROM unindexed WHERE id = ?", (row,))
-    return bool(rows)
-
-
-def add(connection: Connection, row: int, text: str) -> None:
-    """Index one message, or note that it has to be."""
-    if not text:
-        return
-    if connection.indexed:
-        connection.execute(_ADD, (row, indexable(text)))
-    else:
-        connection.execute(_POSTPONE, (row,))
-
-
-def remove(connection: Connection, row: int, text: str) -> None:
-    """Take one message out; ``text`` must be what was added."""
-    if text and connection.indexed:
-        connection.execute(_REMOVE, (row, indexable(text)))
-
-
-def indexable(text: str) -> str:
-    """The text with every run of CJK characters as its pairs, and its last character alone."""
-    return text if text.isascii() else _PAIRED.sub(_pairs, text.lower())
-
-
-def _pairs(match: re.Match[str]) -> str:
-    run = match.group()
-    return f" {' '.join([run[at : at + 2] for at in range(len(run))])} "
-
-
-# --------------------------------------------------------------------------------------
-# Searching
-# --------------------------------------------------------------------------------------
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):

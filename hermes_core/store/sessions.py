@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from hermes_core.store import repair, search
+from hermes_core.store import index, repair
 from hermes_core.store.database import Connection
 from hermes_plugins._errors import SessionBusy, StoreError
 from hermes_plugins._messages import Message, Usage, encode_message
@@ -72,7 +72,8 @@ _COUNT = (
     " (SELECT coalesce(max(position), 0) FROM messages WHERE session = key)) WHERE key = ?"
 )
 _COPY = (
-    "SELECT position, time, role, CAST(body AS BLOB) FROM messages WHERE session = ? ORDER BY id"
+    "SELECT position, time, role, CAST(body AS BLOB) FROM sessions s"
+    " JOIN messages m ON m.session = s.key WHERE s.id = ? ORDER BY position"
 )
 _CHILDREN = "SELECT id FROM sessions WHERE parent = ? AND kind = 'subagent'"
 _FORGET_TEXTS = (
@@ -285,7 +286,7 @@ def append(
 def _insert(connection: Connection, row: tuple[int, int, float, str, bytes], text: str) -> None:
     inserted = connection.execute(_INSERT, row).lastrowid or 0
     if row[3] != "system":
-        search.add(connection, inserted, text)
+        index.add(connection, inserted, text)
 
 
 def save_draft(connection: Connection, token: Token, draft: tuple[str, str], now: float) -> None:
@@ -317,7 +318,7 @@ def fork(connection: Connection, session_id: str, info: SessionInfo) -> None:
     system, tools = setup(connection, session_id)
     key = create(connection, info, system, tools)
     for position, time, role, body in connection.execute(_COPY, (session_id,)).fetchall():
-        _insert(connection, (key, position, time, role, body), search.text_of(body))
+        _insert(connection, (key, position, time, role, body), index.text_of(body))
     connection.execute(_COUNT, (key,))
 
 
@@ -341,7 +342,7 @@ def delete(connection: Connection, session_id: str, host: str, now: float) -> No
     bodies = "SELECT id, role, CAST(body AS BLOB) FROM messages WHERE session = ?"
     for row, role, body in connection.execute(bodies, key).fetchall():
         if role != "system":
-            search.remove(connection, row, search.text_of(body))
+            index.remove(connection, row, index.text_of(body))
     for table in ("messages", "drafts", "usage"):
         connection.execute(f"DELETE FROM {table} WHERE session = ?", key)
     connection.execute("DELETE FROM sessions WHERE key = ?", key)

@@ -292,8 +292,8 @@ class Store:
 
     async def reindex(self) -> None:
         """Build the search index anew; minutes for a million messages."""
-        await self._writer.run(search.drop_index)
-        while await self._writer.run(search.catch_up):
+        await self._writer.run(index.drop_index)
+        while await self._writer.run(index.catch_up):
             pass
 
 

@@ -111,7 +111,9 @@ class Reader:
     def post(self, job: Job[T]) -> None:
         """Have a job done some time soon."""
         if self._closed:
-            raise StoreError("the session store is closed.")
+            job.error = StoreError("the session store is closed.")
+            job.settle(self.path)
+            return
         self._jobs.put(job)  # type: ignore[arg-type]
         if self._thread is None:
             self._thread = threading.Thread(target=self._main, name=self.name, daemon=True)

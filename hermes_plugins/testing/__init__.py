@@ -12,6 +12,12 @@ from hermes_plugins.testing import replies
 from hermes_plugins.testing._clock import VirtualClock
 from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
 from hermes_plugins.testing._conformance_environment import EnvironmentConformance
+from hermes_plugins.testing._conformance_memory import FakeMemory, MemoryConformance
+from hermes_plugins.testing._conformance_platform import (
+    FakeInbox,
+    FakePlatform,
+    PlatformConformance,
+)
 from hermes_plugins.testing._conformance_provider import ProviderConformance, imported_by
 from hermes_plugins.testing._conformance_tools import ToolSetConformance, call_tool
 from hermes_plugins.testing._context import FakeCancelled, FakeContext, FakeHost
@@ -22,9 +28,10 @@ from hermes_plugins.testing._fixtures import (
     model_server,
     no_outside_network,
 )
-from hermes_plugins.testing._host import Asked, TestHost, hermes
+from hermes_plugins.testing._host import Asked, HostFactory, TestHost, hermes
 from hermes_plugins.testing._recording import RecordingEnvironment, Touch, undeclared
 from hermes_plugins.testing._server import ScriptedRequest, ScriptedServer
+from hermes_plugins.testing._values import a_call
 
 __all__ = [
     "Answer",
@@ -34,7 +41,13 @@ __all__ = [
     "FakeCancelled",
     "FakeContext",
     "FakeHost",
+    "FakeInbox",
+    "FakeMemory",
+    "FakePlatform",
     "FolderEnvironment",
+    "HostFactory",
+    "MemoryConformance",
+    "PlatformConformance",
     "ProviderConformance",
     "RecordingEnvironment",
     "ScriptedRequest",
@@ -43,6 +56,7 @@ __all__ = [
     "ToolSetConformance",
     "Touch",
     "VirtualClock",
+    "a_call",
     "a_request",
     "anyio_backend",
     "ask",

@@ -1,0 +1,44 @@
+"""Writes constraints.txt: the newest versions that fit, of all that `make` installs.
+
+``python scripts/pin_versions.py`` resolves in an empty environment of its own, with pip.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from venv import EnvBuilder
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAD = "# Versions that the tests run with: made by `make constraints`.\n"
+
+
+def resolve() -> dict[str, str]:
+    """Name -> version of every distribution from elsewhere that the project and its tools need."""
+    plugins = sorted(str(path.parent) for path in ROOT.glob("plugins-builtin/*/pyproject.toml"))
+    with TemporaryDirectory() as folder:
+        EnvBuilder(with_pip=False).create(folder)
+        report = Path(folder) / "report.json"
+        pip = [sys.executable, "-m", "pip", "--python", folder, "install", "--quiet", "--dry-run"]
+        subprocess.run(
+            [*pip, "--report", str(report), "--group", "pyproject.toml:dev", ".[all]", *plugins],
+            cwd=ROOT,
+            check=True,
+        )
+        rows = json.loads(report.read_text(encoding="utf-8"))["install"]
+    found = {row["metadata"]["name"].lower(): row["metadata"]["version"] for row in rows}
+    return {name: found[name] for name in sorted(found) if not name.startswith("hermes-")}
+
+
+def main() -> None:
+    """Write the file."""
+    lines = [f"{name.replace('_', '-')}=={version}\n" for name, version in resolve().items()]
+    (ROOT / "constraints.txt").write_text(HEAD + "".join(lines), encoding="utf-8")
+    print(f"{len(lines)} versions in constraints.txt")
+
+
+if __name__ == "__main__":
+    main()
