@@ -23,13 +23,14 @@ from hermes_core.config_schema import ALIASES, Settings
 from hermes_core.config_tree import Field, Found, Node, Origin
 from hermes_core.config_yaml import Unreadable, compose, read_yaml
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, write_whole
+from hermes_core.patterns import lazy
 from hermes_plugins import Paths, Section, UsageError
 
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
+_VARIABLE = lazy(r"[A-Z][A-Z0-9_]*")
+_PLAIN = lazy(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
 # Words that some YAML reader takes for a switch or for nothing; written in quotes.
 _WORDS = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNPRINTABLE = lazy("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _NO_SCHEMAS: Mapping[str, type[Section]] = {}
 
 

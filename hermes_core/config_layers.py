@@ -17,12 +17,13 @@ from hermes_core import config_tree as trees
 from hermes_core.config_schema import ALIASES
 from hermes_core.config_tree import Field, Found, Node, Origin, Problem
 from hermes_core.paths import SETTINGS_FILE
+from hermes_core.patterns import lazy
 
 _PREFIX = "HERMES_"
 _MAX_BYTES = 1 << 20
 # Older names of single settings.
 _VARIABLES = {"HERMES_WRITE_SAFE_ROOT": "gate.write_root"}
-_REFERENCE = re.compile(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_REFERENCE = lazy(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def file_layer(path: Path, layer: str, found: Found) -> Node | None:

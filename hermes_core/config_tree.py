@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Iterable, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, Union, get_args, get_origin
 
 import msgspec
 
+from hermes_core.patterns import lazy
 from hermes_plugins import ConfigError
 
 
@@ -168,8 +168,8 @@ def plain(tree: Node, *, source: bool = False) -> object:
 
 
 # No sign and no leading zero to lose: +49… and 0123 are texts.
-_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?")
+_INT = lazy(r"-?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = lazy(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -375,7 +375,7 @@ def _reject(hint: object, tree: Node, key: str, found: Found) -> object:
     return msgspec.UNSET
 
 
-_SECRET_NAME = re.compile(r"(?i)(api_?key|token(?!s)|secret|passw|authorization|^key$)")
+_SECRET_NAME = lazy(r"(?i)(api_?key|token(?!s)|secret|passw|authorization|^key$)")
 
 
 def is_secret_name(key: str) -> bool:

@@ -4,9 +4,10 @@ pluggy keeps and validates the implementations; the walk is done here, because a
 pluggy has no notion of: the host's rank, only the arguments an implementation names, its own handle
 as ``host``, awaiting what is awaitable, a deadline, and who answered.
 
-An ``async`` implementation runs as part of the caller (about 4 microseconds); a plain one in its
-plugin's own thread, one call after the other (about 90). On a missed deadline the call is abandoned,
-the plugin is off for this process, and a late result is dropped.
+Each call is a task of its own, so that one which swallows its cancellation can be left behind; a plain
+implementation runs in its plugin's own thread, one call after the other (about 90 microseconds more).
+On a missed deadline the call is abandoned, the plugin's hooks are off for this process, and a late
+result is dropped. Each implementation gets its own copy of what could be changed in place.
 """
 
 from __future__ import annotations
@@ -14,16 +15,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import pluggy
 
 from hermes_core import hookspecs
+from hermes_core.implementations import (
+    Implementation,
+    answer_problem,
+    check_function,
+    check_marks,
+    check_name,
+    named_arguments,
+    own_copy,
+)
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import Allow, Ask, Decision, Deny
-from hermes_plugins._errors import PluginError
 from hermes_plugins._markers import PROJECT
 
 if TYPE_CHECKING:
@@ -41,37 +51,25 @@ MAX_FAILURES = 5
 _log = logging.getLogger("hermes.dispatch")
 
 
-class Implementation:
-    """One plugin's function for one hook."""
-
-    __slots__ = ("arguments", "failures", "function", "is_async", "off", "plugin")
-
-    def __init__(self, plugin: str, function: Callable[..., object], arguments: tuple[str, ...]):
-        self.plugin = plugin
-        self.function = function
-        self.arguments = arguments
-        self.is_async = inspect.iscoroutinefunction(function)
-        self.failures = 0
-        self.off = False
-
-
 class Fault(Exception):
-    """Raised when an implementation raised or missed its deadline; ``cause`` says what happened."""
+    """Raised when an implementation raised or missed its deadline.
+
+    ``text`` is one line without the plugin's name; ``error`` is what was raised, or this itself.
+    """
 
     def __init__(self, plugin: str, hook: str, cause: BaseException | str) -> None:
-        what = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
-        super().__init__(f"plugin {plugin}: {hook}: {what}")
+        what = cause if isinstance(cause, str) else f"raised {_described(cause)}"
         self.plugin = plugin
-        self.cause = cause
+        self.text = f"{hook} {what}"
+        self.error: BaseException = self if isinstance(cause, str) else cause
+        super().__init__(f"plugin {plugin}: {self.text}")
 
 
 class _Watcher:
     """The queue of one plugin's ``on_*`` calls, worked off in order by one task."""
 
     def __init__(self) -> None:
-        self.queue: asyncio.Queue[tuple[str, Implementation, Mapping[str, object]]] = asyncio.Queue(
-            WATCH_QUEUE
-        )
+        self.queue: deque[tuple[Implementation, Mapping[str, object]]] = deque()
         self.task: asyncio.Task[None] | None = None
         self.dropped = 0
 
@@ -85,7 +83,7 @@ class Dispatch:
         clock: Clock,
         handle: Callable[[str], Host],
         rank: Callable[[str], tuple[int, str]],
-        report: Callable[[str, str], None],
+        report: Callable[[str, str, str], None],
     ) -> None:
         self._clock = clock
         self._handle = handle
@@ -95,6 +93,7 @@ class Dispatch:
         self._plugins.add_hookspecs(hookspecs)
         self._cache: dict[str, tuple[Implementation, ...]] = {}
         self._implementations: dict[tuple[str, str], Implementation] = {}
+        self._off: set[str] = set()
         self._workers: dict[str, Threads] = {}
         self._watchers: dict[str, _Watcher] = {}
         self.seconds: dict[tuple[str, str], tuple[int, float]] = {}
@@ -102,19 +101,30 @@ class Dispatch:
 
     # -- registration ------------------------------------------------------------------
 
-    def add(self, name: str, plugin: object) -> None:
-        """Register a plugin object.
+    def check(self, name: str, plugin: object) -> Mapping[str, Callable[..., object]]:
+        """The hook functions of a plugin object, by hook.
 
         Raises:
-            pluggy.PluginValidationError: a hook is unknown or names an argument it does not have.
+            PluginError: one cannot be honoured; says which and why.
+        """
+        marked = self._marked(plugin)
+        check_marks(name, marked)
+        functions: dict[str, Callable[..., object]] = {}
+        for hook in marked:
+            check_name(name, hook, (spec for spec in vars(self._plugins.hook) if spec[0] != "_"))
+            functions[hook] = getattr(plugin, hook)
+            check_function(name, hook, functions[hook], offered=self._offered(hook))
+        return functions
+
+    def add(self, name: str, plugin: object) -> None:
+        """Register a plugin object that has passed `check`.
+
+        Raises:
+            ValueError: it, or another of that name, is registered already.
+            pluggy.PluginValidationError: a hook is not what its specification says.
         """
         self._plugins.register(plugin, name=name)
         self._cache.clear()
-        try:
-            self._plugins.check_pending()
-        except pluggy.PluginValidationError:
-            self.remove(name)
-            raise
 
     def remove(self, name: str) -> None:
         """Forget a plugin; its running calls are abandoned."""
@@ -122,10 +132,9 @@ class Dispatch:
             self._plugins.unregister(name=name)
         self._cache.clear()
         for key in [key for key in self._implementations if key[0] == name]:
-            del self._implementations[key]
+            self._implementations.pop(key).off = True
 
-    def marked_hooks(self, plugin: object) -> dict[str, pluggy.HookimplOpts]:
-        """The functions of ``plugin`` that carry our marker, with their options."""
+    def _marked(self, plugin: object) -> dict[str, pluggy.HookimplOpts]:
         found: dict[str, pluggy.HookimplOpts] = {}
         for name in dir(plugin):
             options = self._plugins.parse_hookimpl_opts(plugin, name)
@@ -133,39 +142,44 @@ class Dispatch:
                 found[name] = options
         return found
 
+    def _offered(self, hook: str) -> tuple[str, ...]:
+        """The arguments that a hook gives."""
+        caller: pluggy.HookCaller = getattr(self._plugins.hook, hook)
+        return tuple(caller.spec.argnames) if caller.spec is not None else ()
+
     def has(self, hook: str) -> bool:
         """True when a call of ``hook`` would reach somebody."""
         return bool(self._of(hook))
 
     # -- the four ways to call ---------------------------------------------------------
 
-    async def collect(self, plugin: str, hook: str) -> list[object]:
-        """What one plugin declares.
+    async def collect(
+        self, plugin: str, hook: str, function: Callable[..., object]
+    ) -> list[object]:
+        """What one plugin declares with ``function``, which need not be registered yet.
 
         Raises:
             Fault: it raised, returned no iterable, or took longer than a second.
         """
-        for implementation in self._of(hook):
-            if implementation.plugin == plugin:
-                answer = await self._call(hook, implementation, {})
-                if answer is None:
-                    return []
-                try:
-                    return list(cast("Sequence[object]", answer))
-                except TypeError as error:
-                    raise Fault(plugin, hook, error) from error
-        return []
+
+        def listed() -> list[object]:
+            values = function()
+            return [] if values is None else list(cast("list[object]", values))
+
+        answer = await self._call(Implementation(plugin, hook, listed), {})
+        return cast("list[object]", answer)
 
     def emit(self, hook: str, /, **arguments: object) -> None:
         """Tell the watchers. Never waits and never raises."""
         for implementation in self._of(hook):
             watcher = self._watchers.setdefault(implementation.plugin, _Watcher())
-            if watcher.queue.full():
+            if len(watcher.queue) >= WATCH_QUEUE:
                 watcher.dropped += 1
                 if watcher.dropped == 1:
-                    self._report(implementation.plugin, f"{hook}: too slow, calls are dropped")
+                    text = f"{hook} is too slow, so calls of it are left out"
+                    self._report(implementation.plugin, text, "")
                 continue
-            watcher.queue.put_nowait((hook, implementation, arguments))
+            watcher.queue.append((implementation, self._given(implementation, arguments)))
             if watcher.task is None or watcher.task.done():
                 watcher.task = asyncio.get_running_loop().create_task(self._watch(watcher))
 
@@ -174,7 +188,9 @@ class Dispatch:
         judges = self._all_of(hook)  # one that is off still counts: it says Deny
         if not judges:
             return []
-        answers = await asyncio.gather(*(self._judge(hook, one, arguments) for one in judges))
+        answers = await asyncio.gather(
+            *(self._judge(one, self._given(one, arguments)) for one in judges)
+        )
         return [(one.plugin, answer) for one, answer in zip(judges, answers, strict=True)]
 
     async def transform(self, hook: str, value: V, /, *, key: str, **arguments: object) -> V:
@@ -182,33 +198,25 @@ class Dispatch:
 
         A plugin that raises, hangs or returns another type is reported and skipped.
         """
-        for implementation in self._of(hook):
+        for one in self._of(hook):
             try:
-                answer = await self._call(hook, implementation, {**arguments, key: value})
-                if not isinstance(answer, type(value)) and not (
-                    isinstance(answer, list | tuple) and isinstance(value, list | tuple)
-                ):
-                    raise Fault(
-                        implementation.plugin,
-                        hook,
-                        f"returned {type(answer).__name__}, not {type(value).__name__}",
-                    )
+                answer = await self._call(one, self._given(one, {**arguments, key: value}))
+                if problem := answer_problem(answer, value):
+                    raise Fault(one.plugin, hook, problem)
                 value = cast("V", answer)
             except Fault as fault:
-                self._note(implementation, str(fault))
+                self._note(one, fault)
         return value
 
     async def drain(self, seconds: float) -> None:
         """Let the watchers finish what is queued, for at most ``seconds``."""
-        tasks = [one.task for one in self._watchers.values() if one.task and not one.task.done()]
-        if not tasks:
-            return
         try:
             async with self._clock.timeout(seconds):
-                await asyncio.gather(*tasks, return_exceptions=True)
+                while tasks := self._busy():
+                    await asyncio.wait(tasks)
         except TimeoutError:
-            self._report("", f"watchers still busy after {seconds:g} s were left behind")
-        for task in tasks:
+            self._report("", f"watchers still busy after {seconds:g} s were left behind", "")
+        for task in self._busy():
             task.cancel()
 
     def close(self) -> None:
@@ -220,99 +228,147 @@ class Dispatch:
 
     def _of(self, hook: str) -> tuple[Implementation, ...]:
         found = self._all_of(hook)
-        return tuple(one for one in found if not one.off) if any(o.off for o in found) else found
+        if found and any(one.off for one in found):
+            return tuple(one for one in found if not one.off)
+        return found
 
     def _all_of(self, hook: str) -> tuple[Implementation, ...]:
         cached = self._cache.get(hook)
         if cached is None:
             caller: pluggy.HookCaller = getattr(self._plugins.hook, hook)
-            found = [
-                self._implementation(impl.plugin_name, hook, impl)
-                for impl in caller.get_hookimpls()
-            ]
+            found = [self._implementation(hook, impl) for impl in caller.get_hookimpls()]
             found.sort(key=lambda one: self._rank(one.plugin))
             cached = self._cache[hook] = tuple(found)
         return cached
 
-    def _implementation(self, plugin: str, hook: str, impl: pluggy.HookImpl) -> Implementation:
-        key = (plugin, hook)
+    def _implementation(self, hook: str, impl: pluggy.HookImpl) -> Implementation:
+        key = (impl.plugin_name, hook)
         if key not in self._implementations:
-            names = (*impl.argnames, *impl.kwargnames)
-            self._implementations[key] = Implementation(plugin, impl.function, names)
+            names = named_arguments(impl.function, self._offered(hook))
+            one = Implementation(impl.plugin_name, hook, impl.function, arguments=names)
+            one.off = one.plugin in self._off
+            self._implementations[key] = one
         return self._implementations[key]
 
-    async def _call(
-        self, hook: str, implementation: Implementation, arguments: Mapping[str, object]
-    ) -> object:
+    def _given(
+        self, implementation: Implementation, arguments: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        return {
+            name: self._handle(implementation.plugin)
+            if name == "host"
+            else own_copy(arguments[name])
+            for name in implementation.arguments
+        }
+
+    async def _call(self, implementation: Implementation, given: Mapping[str, object]) -> object:
         """One call under its deadline.
 
         Raises:
             Fault: it raised or missed the deadline.
         """
-        plugin = implementation.plugin
-        given = {
-            name: self._handle(plugin) if name == "host" else arguments[name]
-            for name in implementation.arguments
-        }
-        family = hook.split("_", 2)[1]
+        plugin, hook = implementation.plugin, implementation.hook
+        limit = DEADLINES[hook.split("_", 2)[1]]
         started = self._clock.monotonic()
         try:
-            async with self._clock.timeout(DEADLINES[family]):
-                if implementation.is_async:
-                    function = cast(
-                        "Callable[..., Coroutine[object, object, object]]", implementation.function
-                    )
-                    return await function(**given)
-                return await self._worker(plugin).run(lambda: implementation.function(**given))
-        except asyncio.CancelledError:
-            raise
-        except TimeoutError as error:
+            answer, error = await self._within(limit, self._guarded(implementation, given))
+        except TimeoutError:
             self._switch_off(plugin)
-            raise Fault(plugin, hook, f"took longer than {DEADLINES[family]:g} s; off") from error
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise Fault(plugin, hook, error) from error
+            raise Fault(
+                plugin,
+                hook,
+                f"took longer than {limit:g} s, so its hooks are off until the next start",
+            ) from None
         finally:
             calls, seconds = self.seconds.get((plugin, hook), (0, 0.0))
             spent = self._clock.monotonic() - started
             self.seconds[plugin, hook] = (calls + 1, seconds + spent)
+        if error is not None:
+            raise Fault(plugin, hook, error) from error
+        return answer
 
-    async def _judge(
-        self, hook: str, judge: Implementation, arguments: Mapping[str, object]
-    ) -> Decision:
-        if judge.off:
-            return Deny(f"the policy {judge.plugin} is off because it took too long")
+    async def _within(
+        self,
+        seconds: float,
+        work: Coroutine[object, object, tuple[object, BaseException | None]],
+    ) -> tuple[object, BaseException | None]:
+        """What ``work`` gives; when the time is over it is cancelled, and not waited for.
+
+        Raises:
+            TimeoutError: it was not ready in time.
+        """
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(work)
+        ended: asyncio.Future[None] = loop.create_future()
+        task.add_done_callback(lambda _: ended.done() or ended.set_result(None))
         try:
-            answer = await self._call(hook, judge, arguments)
+            async with self._clock.timeout(seconds):
+                await ended
+        finally:
+            task.cancel()  # does nothing to one that has ended
+        return task.result()
+
+    async def _guarded(
+        self, implementation: Implementation, given: Mapping[str, object]
+    ) -> tuple[object, BaseException | None]:
+        """Call the function; whatever it raises is a value, also what would end the loop."""
+        function = implementation.function
+        try:
+            if implementation.is_async:
+                answer = function(**given)
+            else:
+                answer = await self._worker(implementation.plugin).run(lambda: function(**given))
+            return (await answer if inspect.isawaitable(answer) else answer), None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return None, error
+
+    async def _judge(self, judge: Implementation, given: Mapping[str, object]) -> Decision:
+        name = judge.plugin
+        if judge.off:
+            return Deny(f"the policy {name} is off because it took too long")
+        try:
+            answer = await self._call(judge, given)
         except Fault as fault:
-            self._report(judge.plugin, str(fault))
-            return Deny(f"the policy {judge.plugin} could not judge this call")
+            self._note(judge, fault)
+            return Deny(f"the policy {name} could not judge this call")
         if answer is None:
             return Allow()
         if isinstance(answer, Allow | Ask | Deny):
             return answer
-        self._report(judge.plugin, f"{hook} returned {type(answer).__name__}, not a decision")
-        return Deny(f"the policy {judge.plugin} gave no usable answer")
+        said = f"returned {type(answer).__name__}; return Allow(), Ask(…), Deny(…) or nothing"
+        self._note(judge, Fault(name, judge.hook, said))
+        return Deny(f"the policy {name} gave no usable answer")
 
     async def _watch(self, watcher: _Watcher) -> None:
-        while not watcher.queue.empty():
-            hook, implementation, arguments = watcher.queue.get_nowait()
+        while watcher.queue:
+            implementation, given = watcher.queue.popleft()
             if implementation.off:
                 continue
             try:
-                await self._call(hook, implementation, arguments)
+                await self._call(implementation, given)
                 implementation.failures = 0
             except Fault as fault:
-                self._note(implementation, str(fault))
+                self._note(implementation, fault)
                 implementation.failures += 1
                 if implementation.failures >= MAX_FAILURES:
                     implementation.off = True
-                    self._report(implementation.plugin, f"{hook} keeps failing and is off now")
+                    text = f"{implementation.hook} keeps failing and is off until the next start"
+                    self._report(implementation.plugin, text, "")
 
-    def _note(self, implementation: Implementation, text: str) -> None:
-        _log.warning("%s", text)
-        self._report(implementation.plugin, text)
+    def _note(self, implementation: Implementation, fault: Fault) -> None:
+        """Keep a fault, and tell who watches for errors; a fault in telling is not told again."""
+        _log.warning("%s", fault, exc_info=None if fault.error is fault else fault.error)
+        hint = ""
+        if implementation.hook.startswith("hermes_before_"):
+            hint = f"It denies then; `hermes plugins disable {fault.plugin}` goes on without it."
+        self._report(implementation.plugin, fault.text, hint)
+        if implementation.hook != "hermes_on_error":
+            where = f"plugin {fault.plugin}: {implementation.hook}"
+            self.emit("hermes_on_error", where=where, error=fault.error)
+
+    def _busy(self) -> list[asyncio.Task[None]]:
+        return [one.task for one in self._watchers.values() if one.task and not one.task.done()]
 
     def _worker(self, plugin: str) -> Threads:
         if plugin not in self._workers:
@@ -320,22 +376,14 @@ class Dispatch:
         return self._workers[plugin]
 
     def _switch_off(self, plugin: str) -> None:
+        self._off.add(plugin)
         for (name, _), implementation in self._implementations.items():
             if name == plugin:
                 implementation.off = True
 
 
-def check_marks(plugin: str, hooks: Mapping[str, pluggy.HookimplOpts]) -> None:
-    """Refuse what would make order depend on import order.
-
-    Raises:
-        PluginError: a wrapper, tryfirst, trylast or a hook renamed by ``specname``.
-    """
-    for name, options in hooks.items():
-        for mark in ("wrapper", "hookwrapper", "tryfirst", "trylast", "specname"):
-            if options.get(mark):
-                raise PluginError(
-                    plugin,
-                    f"{name} uses {mark}, which this host does not honour.",
-                    hint="Use a plain @hookimpl; order is configuration order, then name.",
-                )
+def _described(error: BaseException) -> str:
+    """``ValueError: text``, in one line."""
+    lines = str(error).split("\n")
+    text = lines[0].strip() + (" …" if len(lines) > 1 else "")
+    return f"{type(error).__name__}: {text}".rstrip(": ")

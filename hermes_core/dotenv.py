@@ -12,19 +12,21 @@ from collections.abc import Iterator
 
 import msgspec
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from hermes_core.patterns import lazy
 
-_LINE = re.compile(
+NAME = lazy(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_LINE = lazy(
     r"""[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=
         (?: [ \t]*"(?P<double>(?:[^"\\]|\\.)*)"  [ \t\r]*(?:[ \t]\#[^\n]*)?(?=\n|\Z)
           | [ \t]*'(?P<single>[^']*)'            [ \t\r]*(?:[ \t]\#[^\n]*)?(?=\n|\Z)
           | (?P<plain>[^\n]*) )""",
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT = re.compile(r"[ \t]#.*")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_COMMENT = lazy(r"[ \t]#.*")
+_ESCAPE = lazy(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
-_SAFE = re.compile(r"[A-Za-z0-9_./:@%+=,-]+")
+_SAFE = lazy(r"[A-Za-z0-9_./:@%+=,-]+")
 
 
 class Assignment(msgspec.Struct, frozen=True):

@@ -2,12 +2,13 @@
 
 A plugin is loaded whole or not at all: import, instantiate, check its hooks against the groups that
 name it, collect what it declares, compare that with what others declared, and only then register it.
-Whatever fails is kept in the `LoadReport` with what to do about it; the host goes on without the
-plugin, except that an enabled policy which is not loaded lets no agent start.
+Whatever fails is kept in `PluginHost.problems` with what to do about it; the host goes on without the
+plugin, except that an enabled policy or a required plugin which is not loaded lets no agent start.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ import msgspec
 import pluggy
 
 from hermes_core.discovery import Discovery, Found
-from hermes_core.dispatch import Dispatch, Fault, check_marks
+from hermes_core.dispatch import Dispatch, Fault
 from hermes_core.hookspecs import HONOURED
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
@@ -29,8 +30,12 @@ from hermes_plugins._tools import Tool
 
 T = TypeVar("T")
 
-IMPORT_DEADLINE: Final = 5.0
+IMPORT_DEADLINE = 5.0
 """Seconds for a plugin's import (DESIGN: deadlines)."""
+MAKE_DEADLINE = 1.0
+"""Seconds for a constructor or a factory, as for declaring."""
+MAX_PROBLEMS = 50
+"""Problems that are kept of one plugin; what comes after is only in the log."""
 
 _DECLARED: Final[Mapping[str, type]] = {
     "hermes_register_config": ConfigSection,
@@ -95,8 +100,14 @@ class PluginHost:
         self.problems: list[Problem] = []
         self.loaded: dict[str, Loaded] = {}
         self._failed: set[str] = set()
+        self._refused: list[Found] = []
         self._drivers: dict[tuple[str, str], object] = {}
-        self.found = self._identified(discovery.find(fresh=fresh))
+        self._services: dict[str, object] = {}
+        self._loading = asyncio.Lock()
+        found = discovery.find(fresh=fresh)
+        for unread in discovery.unread:
+            self.report_problem(unread.plugin, unread.text, unread.hint)
+        self.found = self._identified(found)
         self.dispatch = Dispatch(
             clock=clock, handle=handle, rank=self.rank, report=self.report_problem
         )
@@ -104,19 +115,26 @@ class PluginHost:
     # -- what exists -------------------------------------------------------------------
 
     def why_off(self, found: Found) -> str:
-        """ "" when the plugin may be loaded, else the reason, with the command that changes it."""
-        if found.plugin in self._settings.disabled or found.name in self._settings.disabled:
+        """ "" when the plugin may be loaded, else the reason, with the command that changes it.
+
+        A plugin is meant by its name or its distribution's, never by the name of what it offers:
+        switching one on must not switch on another that offers a thing of that name.
+        """
+        names = {found.plugin, found.distribution} - {""}
+        if names & set(self._settings.disabled):
             return f"disabled; `hermes plugins enable {found.plugin}`"
-        if found.default or found.source == "module":
-            return ""
-        if found.plugin in self._settings.enabled or found.name in self._settings.enabled:
+        if found.default or found.source == "module" or names & set(self._settings.enabled):
             return ""
         return f"found but off; `hermes plugins enable {found.plugin}`"
 
     def names(self, group: str) -> tuple[str, ...]:
-        """Names that are found and not off in a group, in rank order."""
-        names = [one.name for one in self.found if one.group == group and not self.why_off(one)]
-        return tuple(sorted(dict.fromkeys(names), key=self.rank))
+        """Names that are found and not off in a group, in the rank of their plugins."""
+        offered = {
+            one.name: (self.rank(one.plugin), one.name)
+            for one in self.found
+            if one.group == group and not self.why_off(one)
+        }
+        return tuple(sorted(offered, key=lambda name: offered[name]))
 
     def rank(self, name: str) -> tuple[int, str]:
         """Configuration order, then name."""
@@ -128,49 +146,66 @@ class PluginHost:
     def report_problem(self, plugin: str, text: str, hint: str = "") -> None:
         """Keep a problem once; it is shown by the start line, ``plugins list`` and ``doctor``."""
         problem = Problem(plugin=plugin, text=text, hint=hint)
-        if problem not in self.problems:
+        if problem in self.problems:
+            return
+        _log.warning("%s: %s %s", plugin or "host", text, hint)
+        if sum(one.plugin == plugin for one in self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
-            _log.warning("%s: %s %s", plugin or "host", text, hint)
 
     # -- plugins -----------------------------------------------------------------------
 
     async def load(self, group: str, names: Iterable[str]) -> list[Loaded]:
-        """Load plugins of one group by name; those that fail are in `problems`."""
-        wanted = [
-            one
-            for name in dict.fromkeys(names)
-            for one in self.found
-            if one.group == group and one.name == name and not self.why_off(one)
-        ]
-        fresh = {self._name_of(one): one for one in wanted if self._name_of(one) not in self.loaded}
-        prepared = [ready for one in fresh.values() if (ready := await self._prepare(one))]
-        for loaded in self._without_collisions(prepared):
-            self.loaded[loaded.name] = loaded
-        self._apply_overrides()
-        names = dict.fromkeys(self._name_of(one) for one in wanted)
-        return [self.loaded[name] for name in names if name in self.loaded]
+        """Load plugins of one group by name; those that fail are in `problems`.
+
+        Whoever replaces a tool by ``plugins.NAME.overrides`` comes along, so that the replacement
+        holds whatever else was asked for.
+        """
+        async with self._loading:
+            wanted = [
+                one
+                for name in dict.fromkeys([*names, *self._overriders(group)])
+                for one in self.found
+                if one.group == group and one.name == name and not self.why_off(one)
+            ]
+            fresh = {self._name_of(one): one for one in wanted}
+            prepared = [
+                ready
+                for name, one in fresh.items()
+                if name not in self.loaded and (ready := await self._prepare(one))
+            ]
+            for loaded in self._without_collisions([one for one, _ in prepared]):
+                plugin = next(plugin for one, plugin in prepared if one is loaded)
+                self._register(loaded, plugin)
+            self._apply_overrides()
+            return [self.loaded[name] for name in fresh if name in self.loaded]
 
     async def load_policies(self) -> None:
-        """Load every enabled policy, before any agent.
+        """Load every enabled policy, before any agent, and what ``plugins.required`` names.
 
         Raises:
             PluginError: one is not loaded; the message names the command that disables it.
         """
-        names = self.names("hermes.policies")
-        await self.load("hermes.policies", names)
-        for found in self.found:
-            if found.group != "hermes.policies" or found.name not in names or self.why_off(found):
+        await self.load("hermes.policies", self.names("hermes.policies"))
+        for found in (*self.found, *self._refused):
+            if found.group != "hermes.policies" or found.source == "module" or self.why_off(found):
                 continue
-            if found.source != "module" and self._name_of(found) not in self.loaded:
-                reason = next(
-                    (one.text for one in self.problems if one.plugin == found.plugin), "not loaded"
-                )
+            if self._name_of(found) not in self.loaded:
                 raise PluginError(
                     found.plugin,
-                    f"this policy is enabled but {reason}",
+                    f"this policy is enabled but not loaded: {self._reason(found)}",
                     hint=f"No agent starts without it. Mend it, or run "
                     f"`hermes plugins disable {found.plugin}`.",
                 )
+        for name in self._settings.required:
+            await self._load_required(name)
+
+    async def _load_required(self, name: str) -> None:
+        for found in self._meant(name):
+            if found.group in HONOURED:
+                await self.load(found.group, [found.name])
+            elif found.group != "hermes.commands":
+                with suppress(PluginError):
+                    self.report_failure(await self._tried(found))
 
     def check_required(self) -> None:
         """Refuse to go on without what ``plugins.required`` names.

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from hermes_core.gate.redact import RedactingFormatter, Redactor
 
+LOGGED = ("hermes", "asyncio")
+"""The loggers that end up in the file, and never on the screen."""
 FORMAT = "%(asctime)s %(levelname)s %(name)s %(process)d %(message)s"
 
 
@@ -45,15 +47,16 @@ class LogFile(logging.Handler):
 
 
 def start_log(path: Path, redactor: Redactor, *, level: str, max_bytes: int, keep: int) -> LogFile:
-    """Send the records of ``hermes.*`` to the file and nowhere else."""
-    logger = logging.getLogger("hermes")
+    """Send the records of ``hermes.*``, and what asyncio complains about, to the file alone."""
     handler = LogFile(path, redactor, max_bytes=max_bytes, keep=keep)
-    logger.addHandler(handler)
-    logger.setLevel(level.upper())
-    logger.propagate = False
+    for name in LOGGED:
+        logging.getLogger(name).addHandler(handler)
+        logging.getLogger(name).propagate = False
+    logging.getLogger("hermes").setLevel(level.upper())
     return handler
 
 
 def stop_log(handler: LogFile) -> None:
     """Take the file away again: another host in this process has its own."""
-    logging.getLogger("hermes").removeHandler(handler)
+    for name in LOGGED:
+        logging.getLogger(name).removeHandler(handler)

@@ -7,14 +7,14 @@ folders are made by whoever writes something.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from hermes_core.patterns import lazy
 from hermes_plugins import Paths, UsageError
 
-_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_GIT_BASH = re.compile(r"/([A-Za-z])(?:/(.*))?")
+_PROFILE = lazy(r"[a-z0-9][a-z0-9_-]{0,63}")
+_GIT_BASH = lazy(r"/([A-Za-z])(?:/(.*))?")
 
 SETTINGS_FILE = "hermes.yaml"
 SECRETS_FILE = ".env"

@@ -12,6 +12,7 @@ import random
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -52,6 +53,8 @@ from hermes_plugins._host import Host, Paths, PromptContext
 from hermes_plugins._messages import Message, Usage
 from hermes_plugins._store import SessionInfo
 
+NEWEST = 200
+"""Sessions that are looked at for one to continue, or for a beginning of an id."""
 HOUR = 3600.0
 STOP_SECONDS = 5.0
 """What plugins get to finish when the host stops."""
@@ -96,7 +99,7 @@ class Runtime:
         self.clock = clock
         self.cwd = cwd
         self.http = KernelHttp(clock=clock, force_ipv4=settings.network.force_ipv4)
-        self.store = Store(paths.home / "state.db", clock=clock, process=_process_name())
+        self.store = Store(paths.home / "state.db", clock=clock, process="Hermes")
         self.threads = Threads("hermes-tool")
         self._handles: dict[str, Handle] = {}
         self._kernel = Kernel(
@@ -219,9 +222,9 @@ class Runtime:
             setup = await self.store.setup(info.id)
             system = setup.system
             tools = msgspec.json.decode(setup.tools, type=tuple[ToolSpec, ...])
-        lease = await self.store.acquire(info.id, holder=f"{wish.face} {_process_name()}")
+        lease = await self.store.acquire(info.id, holder=f"{wish.face} ({_process_name()})")
         history = [stored.message for stored in await self.store.open_for_writing(lease)]
-        keeper = _Keeper(self.store, lease)
+        keeper = _Keeper(self.store, lease, title=info.title)
         self._handles["lease"] = self.handle("lease")
         self._handles["lease"].tasks.start("renew", _renew(lease, self.clock))
         gate = self._gate(wish, workspace)
@@ -256,19 +259,24 @@ class Runtime:
                 max_turns=wish.max_turns or self.config.settings.agent.max_turns,
                 retry=RetryPolicy(),
                 redact=self.redactor.redact,
-                release=lambda: self.store.release(lease),
+                release=partial(self._give_back, lease, history, is_new=before is None),
                 approver=wish.approver,
             )
         )
 
+    async def _give_back(self, lease: Lease, history: list[Message], *, is_new: bool) -> None:
+        """End the lease; a session in which nothing was said leaves nothing behind."""
+        await self.store.release(lease)
+        if is_new and not history:
+            await self.store.delete(lease.session_id)
+
     async def _existing(self, wish: SessionWish) -> SessionInfo | None:
         if wish.latest:
-            newest = await self.store.list(limit=1)
-            if not newest:
-                raise UsageError(
-                    "there is no session to continue.", hint="`hermes chat` starts one."
-                )
-            return newest[0]
+            newest = await self.store.list(limit=NEWEST)
+            for one in newest:
+                if one.message_count and one.kind != "subagent":
+                    return one
+            raise UsageError("there is no session to continue.", hint="`hermes chat` starts one.")
         if not wish.resume:
             return None
         return await find_session(self.store, wish.resume)
@@ -302,6 +310,7 @@ class Runtime:
         info = msgspec.structs.replace(
             before,
             id=new_session_id(now, self._random),
+            title=f"{before.title} (copy)" if before.title else "",
             face=wish.face,
             parent=before.id,
             kind="fork",
@@ -461,9 +470,10 @@ class Runtime:
 class _Keeper:
     """The store, bound to the lease of one session."""
 
-    def __init__(self, store: Store, lease: Lease) -> None:
+    def __init__(self, store: Store, lease: Lease, *, title: str) -> None:
         self._store = store
         self._lease = lease
+        self._title = title
 
     async def append(
         self,
@@ -479,6 +489,11 @@ class _Keeper:
 
     def save_draft(self, text: str, reasoning: str) -> None:
         self._store.save_draft(self._lease, text, reasoning)
+
+    async def entitle(self, title: str) -> None:
+        if title and not self._title:
+            await self._store.set_title(self._lease.session_id, title)
+            self._title = title
 
 
 async def open_runtime(
@@ -520,13 +535,24 @@ async def find_session(store: Store, name: str) -> SessionInfo:
     """
     found = await store.find(name)
     if not found:
+        recent = await store.list(limit=NEWEST)
+        found = [one for one in recent if one.id.startswith(name)]
+    if not found:
+        word = name.casefold()
+        near = [one.id for one in recent if word in one.title.casefold()][:3]
         raise UsageError(
-            f"there is no session {name!r}.", hint="`hermes sessions list` shows them."
+            f"there is no session {name!r}.",
+            hint=f"Its title may be longer; see {', '.join(near)}."
+            if near
+            else "`hermes sessions list` shows them.",
         )
     exact = [one for one in found if one.id == name]
     if len(found) > 1 and not exact:
         ids = ", ".join(one.id for one in found[:5])
-        raise UsageError(f"{len(found)} sessions are called {name!r}.", hint=f"Use an id: {ids}.")
+        more = ", …" if len(found) > 5 else ""
+        raise UsageError(
+            f"{name!r} may be {len(found)} sessions.", hint=f"Use a whole id: {ids}{more}"
+        )
     return exact[0] if exact else found[0]
 
 

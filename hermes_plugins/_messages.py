@@ -51,7 +51,9 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Message(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="v", tag=1
+):  # the version is a tag because defaults are left out of what is written
     """One entry of a session.
 
     ``status`` of an assistant message is ``ok`` or ``interrupted`` (a partial answer that was kept);
@@ -68,7 +70,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning: str = ""
     status: ResultStatus = "ok"
     meta: dict[str, Json] = {}
-    v: int = 1
 
     @property
     def text(self) -> str:

@@ -14,12 +14,13 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from hermes_core.gate.scan import INVISIBLE
+from hermes_core.patterns import lazy
 from hermes_plugins._errors import HermesError
 
 Choice: TypeAlias = Literal["once", "session", "always", "deny"]
 
-_OPERATORS = re.compile(r"[\n\r;&|<>`$]")
-_CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{INVISIBLE.pattern}|[\u200c\u200d]")
+_OPERATORS = lazy(r"[\n\r;&|<>`$]")
+_CONTROLS = lazy(f"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{INVISIBLE.pattern}|[\u200c\u200d]")
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ import msgspec
 
 from hermes_core.gate import floor
 from hermes_core.gate.words import UNKNOWN, Simple, TooComplex, simple_commands, unwrap, word_set
+from hermes_core.patterns import lazy
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -87,8 +88,8 @@ def _objection(
 
 # --- the grammar's word -------------------------------------------------------------------
 
-_SPELLED_OUT = re.compile(r"[\w ./,:@%+-]*", re.ASCII)
-_STRANGE = re.compile(r"[^\S \t\n]|[\x00-\x08\x0e-\x1f\x7f]|\\\n|\\'")
+_SPELLED_OUT = lazy(r"[\w ./,:@%+-]*", re.ASCII)
+_STRANGE = lazy(r"[^\S \t\n]|[\x00-\x08\x0e-\x1f\x7f]|\\\n|\\'")
 """Blanks that only one of the readers may take for blanks, and quoting on which shells differ."""
 
 _MAX_PARSED = 4_000
@@ -168,25 +169,23 @@ _VERSIONED = word_set(
     "python python3 pip pip3 uv node npm npx pnpm yarn deno bun ruby perl php go rustc cargo java "
     "javac gcc g++ clang make cmake git docker bash zsh tmux jq rg ruff mypy pytest"
 )
-_WIDE = re.compile(r"^[/~]|\.\.|[{]|(?:^|/)\.[^/]*[*?\[]")
+_WIDE = lazy(r"^[/~]|\.\.|[{]|(?:^|/)\.[^/]*[*?\[]")
 """Patterns that may reach outside the workspace or to hidden files."""
 
 _TRUSTED_FOLDERS = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 
-_FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fprint|fls|files0).*")
-_SORT = re.compile(
-    r"-[bdfghiMnRrsuVz]+|-k[\d.,a-zA-Z]*|-t.?|--(?:reverse|unique|numeric-sort)|[^-].*"
-)
-_SED = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?[pq]?")
+_FIND_ACTS = lazy(r"-(?:exec|ok|delete|fprint|fls|files0).*")
+_SORT = lazy(r"-[bdfghiMnRrsuVz]+|-k[\d.,a-zA-Z]*|-t.?|--(?:reverse|unique|numeric-sort)|[^-].*")
+_SED = lazy(r"(?:\d+|\$)(?:,(?:\d+|\$))?[pq]?")
 _GIT_READS = word_set(
     "status log diff show rev-parse ls-files blame describe shortlog branch tag remote stash"
 )
-_GIT_BAD = re.compile(r"--(?:ou|ex).*")
+_GIT_BAD = lazy(r"--(?:ou|ex).*")
 _GIT_LISTS = {
-    "branch": re.compile(r"-a|-r|-v|-vv|--list|--all|--remotes|--show-current|--no-color"),
-    "tag": re.compile(r"-l|--list|-n\d*"),
-    "remote": re.compile(r"-v|--verbose"),
-    "stash": re.compile(r"list"),
+    "branch": lazy(r"-a|-r|-v|-vv|--list|--all|--remotes|--show-current|--no-color"),
+    "tag": lazy(r"-l|--list|-n\d*"),
+    "remote": lazy(r"-v|--verbose"),
+    "stash": lazy(r"list"),
 }
 
 

@@ -13,21 +13,22 @@ import re
 from collections.abc import Sequence
 
 from hermes_core.gate.words import UNKNOWN, Simple, word_set
+from hermes_core.patterns import lazy
 
 _SYSTEM = word_set(
     "/ /applications /bin /boot /dev /etc /home /lib /lib32 /lib64 /library /opt /private "
     "/private/etc /private/var /proc /root /sbin /srv /sys /system /users /usr /usr/bin /usr/lib "
     "/usr/local /usr/sbin /usr/share /var /var/lib /var/log /windows /mnt/c /c"
 )
-_DRIVE = re.compile(r"[a-z]:[\\/]*(?:windows|users|program files)?[\\/]*", re.IGNORECASE)
-_DEVICE = re.compile(
+_DRIVE = lazy(r"[a-z]:[\\/]*(?:windows|users|program files)?[\\/]*", re.IGNORECASE)
+_DEVICE = lazy(
     r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdisk\d|dm-\d|md\d|mapper/)"
     r"|/proc/sysrq-trigger|\\\\\.\\physicaldrive",
     re.IGNORECASE,
 )
-_FORK_BOMB = re.compile(r"([\w:.]{1,40})(?:\(\))?\{\1(?:\(\))?\|&?\1(?:\(\))?&\};?\1")
+_FORK_BOMB = lazy(r"([\w:.]{1,40})(?:\(\))?\{\1(?:\(\))?\|&?\1(?:\(\))?&\};?\1")
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff", "stop-computer", "restart-computer"})
-_A_HOME = re.compile(r"(?:/home|/users)/[^/]+|(?:.*/)?~\w+")
+_A_HOME = lazy(r"(?:/home|/users)/[^/]+|(?:.*/)?~\w+")
 _UNFILTERED = frozenset({"-delete", "-depth", "-mindepth", "-maxdepth", "-type", "-xdev", "-print"})
 _FORMATTERS = frozenset({"mkfs", "mke2fs", "newfs", "mkswap", "wipefs", "blkdiscard"})
 

@@ -7,13 +7,13 @@ question, so links and ``..`` do not help. Called by the gate, and by handlers a
 from __future__ import annotations
 
 import os
-import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hermes_core.gate.words import word_set
+from hermes_core.patterns import lazy
 
 _HOME_FILES = word_set(".netrc .pgpass .npmrc .pypirc .git-credentials .docker/config.json")
 _HOME_FOLDERS = word_set(
@@ -28,9 +28,9 @@ _SYSTEM = word_set(
 _DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _OWN = word_set("hermes.yaml .env auth.json mcp-tokens sessions pairing plugins memories logs")
 _OWN_SECRET = word_set(".env auth.json mcp-tokens pairing")
-_SYSTEM_SECRET = re.compile(r"/proc/.*/(?:environ|mem)|(?:/private)?/etc/g?shadow-?")
-_DOTENV = re.compile(r"\.env(?:\.(?:local|development|production|test|staging))?|\.envrc")
-_KEY_FILE = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|authorized_keys")
+_SYSTEM_SECRET = lazy(r"/proc/.*/(?:environ|mem)|(?:/private)?/etc/g?shadow-?")
+_DOTENV = lazy(r"\.env(?:\.(?:local|development|production|test|staging))?|\.envrc")
+_KEY_FILE = lazy(r"id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|authorized_keys")
 
 
 class ProtectedPaths:

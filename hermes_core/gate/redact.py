@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Iterable
 
+from hermes_core.patterns import lazy
 from hermes_plugins._redaction import REDACTION_MARK
 from hermes_plugins._redaction import contains_mask as contains_mask
 
@@ -21,7 +22,7 @@ _NAMES = (
     r"(?:[\w.-]*[_.-])?(?:api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|"
     r"(?:[a-z]+[_-]?)?token|[a-z]*secret|[a-z]*password|passwd|passphrase|credentials?)"
 )
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{8,}|gh[oprsu]_\w{16,}|"
     r"github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abceoprs]-[\w-]{10,}|xapp-[\w-]{10,}|"
     r"AIza[\w-]{30,}|A(?:KIA|SIA)[A-Z0-9]{16}|hf_\w{16,}|npm_\w{30,}|pypi-[\w-]{30,}|"
@@ -36,26 +37,26 @@ _TOKEN_SIGNS = (
     "dop_v1_", "SG.", "whsec_", "ya29.", "tvly-", "nvapi-", "lin_api_", "shp", "dckr_pat_", "ntn_",
     "AGE-SECRET", "eyJ", ":AA", "://",
 )  # fmt: skip
-_TOKENISH = re.compile(r"[-_.:][\w-]{9}|AIza|A[KS]IA|://")
+_TOKENISH = lazy(r"[-_.:][\w-]{9}|AIza|A[KS]IA|://")
 """The fast way out: none of the formats above is without one of these."""
 
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = lazy(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?"
     r"(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-_CONNECTION = re.compile(r"(://[^\s:/@\"'«]{0,256}:)([^\s/\"'@«]{1,256})(?=@)")
-_HEADER = re.compile(
+_CONNECTION = lazy(r"(://[^\s:/@\"'«]{0,256}:)([^\s/\"'@«]{1,256})(?=@)")
+_HEADER = lazy(
     r"(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?"
     r"|\b(?:set-)?cookie[\"']?\s*:\s*[\"']?|\bbearer\s+(?=[^\s\d]{0,64}\d))([^\s\"',;«]{8,})",
     re.IGNORECASE,
 )
-_FIELD = re.compile(
+_FIELD = lazy(
     rf"((?<![\w.-])[\"']?{_NAMES}\\?[\"']?[ \t]*(?::|==?)[ \t]*)"
     r"(\\?\"[^\"\\\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]++(?!\())",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(
+_VARIABLE = lazy(
     r"((?<![\w.])[A-Z][A-Z0-9_]*(?:_KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|_AUTH|_DSN)=)"
     r"(\"[^\"\n«]+|'[^'\n«]+|[^\s\"'`,;&|(){}\[\]<>«]++(?!\())"
 )
@@ -63,13 +64,13 @@ _WORD_SIGNS = (
     "_key", "-key", "apikey", "accesskey", "token", "secret", "passw", "passphrase", "credential",
     "_auth=", "_dsn=", "bearer", "authorization", "cookie",
 )  # fmt: skip
-_HARMLESS = re.compile(
+_HARMLESS = lazy(
     r"[\"'\\]*(?:[$%<{*]|«|\.{3}|https?://|your[_-]|x{3,}"
     r"|(?:true|false|none|null|undefined|str|string|bytes|int|bool|any|optional|\d{1,5})\W*$)",
     re.IGNORECASE,
 )
-_LOOKS_SECRET = re.compile(r"[0-9!@#%^&*+/=~]|\w-\w")
-_OPEN = re.compile(
+_LOOKS_SECRET = lazy(r"[0-9!@#%^&*+/=~]|\w-\w")
+_OPEN = lazy(
     rf"(?:{_NAMES}|authorization|cookie)\\?[\"']?\s*(?:[:=]=?\s*(?:(?:bearer|basic|token)\s+)?)?$"
     r"|\bbearer\s+$",
     re.IGNORECASE,

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 import unicodedata
 
-INVISIBLE = re.compile(
+from hermes_core.patterns import lazy
+
+INVISIBLE = lazy(
     "[\u00ad\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
 """Characters without a shape of their own, apart from the joiners U+200C and U+200D."""
 
 _JOINERS = "\u200c\u200d"
-_HIDING = re.compile("[\u200b\u202a-\u202e\u2060-\u206f\ufff9-\ufffb]|(?!^)\ufeff")
-_TAGS = re.compile("(?<!\U0001f3f4)(?<![\U000e0020-\U000e007e])[\U000e0000-\U000e007f]")
+_HIDING = lazy("[\u200b\u202a-\u202e\u2060-\u206f\ufff9-\ufffb]|(?!^)\ufeff")
+_TAGS = lazy("(?<!\U0001f3f4)(?<![\U000e0020-\U000e007e])[\U000e0000-\U000e007f]")
 """Tag characters are ordinary in one place only: in a flag, behind U+1F3F4 (UTS 51)."""
-_SPLIT_WORD = re.compile(f"[A-Za-z][{_JOINERS}]+[A-Za-z]")
+_SPLIT_WORD = lazy(f"[A-Za-z][{_JOINERS}]+[A-Za-z]")
 _LOOKALIKES = str.maketrans("аеорсухіјѕ", "aeopcyxijs")  # Cyrillic letters that look Latin
 
 _PATTERNS = {
@@ -48,7 +50,7 @@ _PATTERNS = {
         r"<\|(?:im_start|im_end|system|assistant|user|endoftext)\|>|\[/?inst\]|<</?sys>>"
     ),
 }
-_COMPILED = {finding: re.compile(pattern) for finding, pattern in _PATTERNS.items()}
+_COMPILED = {finding: lazy(pattern) for finding, pattern in _PATTERNS.items()}
 
 
 def scan_text(text: str) -> list[str]:

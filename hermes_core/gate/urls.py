@@ -6,8 +6,9 @@ it will fetch.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from hermes_core.patterns import lazy
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -18,8 +19,8 @@ _METADATA_NAMES = frozenset({"metadata", "metadata.google.internal", "metadata.g
 _METADATA = ("169.254.0.0/16", "100.100.100.200/32", "fd00:ec2::254/128")
 """Where AWS, Google, Azure and Alibaba hand out a machine's credentials, as they document it."""
 _NAT64 = "64:ff9b::/96"  # RFC 6052
-_PRIVATE_NAME = re.compile(r"localhost|.+\.(?:localhost|local|internal|lan|home\.arpa)|[^.:]+")
-_NUMBER = re.compile(r"0x[0-9a-f]+|[0-9]+")
+_PRIVATE_NAME = lazy(r"localhost|.+\.(?:localhost|local|internal|lan|home\.arpa)|[^.:]+")
+_NUMBER = lazy(r"0x[0-9a-f]+|[0-9]+")
 
 
 def host_risk(target: str) -> HostRisk:

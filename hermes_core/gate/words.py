@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from hermes_core.patterns import lazy
+
 
 def word_set(text: str) -> frozenset[str]:
     """A table of words, written as one line of text."""
@@ -31,18 +33,18 @@ _MAX_VALUE = 256
 
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish")
 
-_PLAIN = re.compile(r"[^\s\\'\"$`;&|<>()#*?\[{]+")
-_IN_DOUBLE = re.compile(r'[^"\\$`]+')
-_REDIRECT = re.compile(r"&>>?|<<<|<<-?|<>|>>|>\||[<>]&|[<>]")
-_BRACED = re.compile(r"\$\{([!#]?)(\w+|[@*])(?:(:?[-=+?])([^{}]*)|[^{}]*)\}")
-_NAMED = re.compile(r"\$([A-Za-z_]\w*)")
-_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'?", re.DOTALL)
-_ANSI_ESCAPE = re.compile(
+_PLAIN = lazy(r"[^\s\\'\"$`;&|<>()#*?\[{]+")
+_IN_DOUBLE = lazy(r'[^"\\$`]+')
+_REDIRECT = lazy(r"&>>?|<<<|<<-?|<>|>>|>\||[<>]&|[<>]")
+_BRACED = lazy(r"\$\{([!#]?)(\w+|[@*])(?:(:?[-=+?])([^{}]*)|[^{}]*)\}")
+_NAMED = lazy(r"\$([A-Za-z_]\w*)")
+_ANSI = lazy(r"\$'((?:[^'\\]|\\.)*)'?", re.DOTALL)
+_ANSI_ESCAPE = lazy(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
-_SCRIPT_FLAG = re.compile(r"-\w*c\w*|--command")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
+_SCRIPT_FLAG = lazy(r"-\w*c\w*|--command")
+_ASSIGNMENT = lazy(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _RESERVED = word_set("if then else elif fi do done while until esac ! { } coproc function")
 _HEADS = frozenset({"for", "select", "case"})
@@ -155,6 +157,7 @@ def _collect(text: str, line: _Line, depth: int) -> None:
             _collect(script, line, depth + 1)
 
 
+_NO_SCRIPT = ("-", "+", UNKNOWN, "")
 _SPEAKERS = (("echo",), ("printf",))
 
 
@@ -173,7 +176,7 @@ def _scripts(simple: Simple, found: list[Simple]) -> Iterator[str]:
         flag = next(
             (at for at, word in enumerate(words) if _SCRIPT_FLAG.fullmatch(word)), len(words)
         )
-        yield from [word for word in words[flag + 1 :] if word[:1] not in "-+"][:1]
+        yield from [word for word in words[flag + 1 :] if word[:1] not in _NO_SCRIPT][:1]
     elif name in ("eval", "trap"):
         yield " ".join(words if name == "eval" else words[:1])
     elif outer == "watch":
@@ -369,7 +372,7 @@ class _Reader:
 
     def _read_documents(self) -> None:
         for delimiter, quoted in self.delimiters:
-            ending = re.compile(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE)
+            ending = lazy(rf"^\t*{re.escape(delimiter)}$", re.MULTILINE)
             end = ending.search(self.text, self.at)
             stop = end.start() if end else len(self.text)
             body = self.text[self.at : stop]

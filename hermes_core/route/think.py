@@ -18,6 +18,8 @@ from types import MappingProxyType
 
 import msgspec
 
+from hermes_core.patterns import lazy
+
 
 class Split(msgspec.Struct, frozen=True):
     """What one piece of stream adds to the answer and to the reasoning."""
@@ -182,7 +184,7 @@ class ThinkSplitter:
         self._reasoned = True
         if closings:
             self._closings = closings
-            self._closing = re.compile("|".join(map(re.escape, closings)), re.IGNORECASE)
+            self._closing = lazy("|".join(map(re.escape, closings)), re.IGNORECASE)
 
     def _may_become_tag(self, rest: str) -> bool:
         if any(tag.startswith(rest) for tag in self._tags):

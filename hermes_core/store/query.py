@@ -11,16 +11,17 @@ import re
 
 import msgspec
 
+from hermes_core.patterns import lazy
 from hermes_core.store.index import CJK
 
 _LATIN = f"[^\\W_{CJK}]"
-_TOKEN = re.compile(f"[{CJK}]+|{_LATIN}+")
-_IS_LATIN = re.compile(_LATIN)
-_IS_CJK = re.compile(f"[{CJK}]")
-_PIECE = re.compile(r'"[^"]*"(?!\S)|\S+')
+_TOKEN = lazy(f"[{CJK}]+|{_LATIN}+")
+_IS_LATIN = lazy(_LATIN)
+_IS_CJK = lazy(f"[{CJK}]")
+_PIECE = lazy(r'"[^"]*"(?!\S)|\S+')
 _SENTENCE_ENDS = "?!,;.？！，；。、"
-_ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
-_ACCENT = re.compile("[\u0300-\u036f]")
+_ACCENTED = lazy("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
+_ACCENT = lazy("[\u0300-\u036f]")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
 
 

@@ -39,7 +39,10 @@ _TAKE = (
     " WHERE key = ?"
 )
 _RENEW = "UPDATE sessions SET lease_until = ? WHERE key = ? AND fence = ?"
-_RELEASE = "UPDATE sessions SET fence = fence + 1, holder = '', lease_until = 0 WHERE key = ? AND fence = ?"
+_RELEASE = (
+    "UPDATE sessions SET fence = fence + 1, holder = '', lease_until = 0"
+    " WHERE key = ? AND fence = ?"
+)
 _ADVANCE = (
     "UPDATE sessions SET message_count = message_count + ?, model_calls = model_calls + ?,"
     " updated = ?, lease_until = ? WHERE key = ? AND fence = ?"
@@ -188,8 +191,8 @@ def release(connection: Connection, token: Token) -> None:
 def _holder(row: tuple[int, str, int, str, float, int], host: str, now: float) -> str:
     """Who has the session now, in words; "" for nobody who lives."""
     _, name, pid, holder_host, until, _ = row
-    # More than a whole lease ahead: the clock was set back since.
-    held = 0 < until - now <= LEASE_SECONDS
+    # Far ahead: the clock was set back since. Not just ahead: the holder may have looked at it later.
+    held = 0 < until - now < 2 * LEASE_SECONDS
     return name if held and (holder_host != host or _alive(pid)) else ""
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from hermes_core.store import database, search, sessions
+from hermes_core.store import database, index, sessions
 from hermes_core.store.database import Connection
 from hermes_core.store.records import NamespaceRecords
 from hermes_core.store.writer import Job, Reader, Writer
@@ -110,9 +110,11 @@ class Store:
         self, query: str, *, limit: int = 20, session: str = "", role: str = ""
     ) -> SearchAnswer:
         """Messages with the words of ``query``; quotes keep words together; never a syntax error."""
-        scope = search.Scope(session=session, role=role)
 
         def find(connection: Connection) -> SearchAnswer:
+            from hermes_core.store import search
+
+            scope = search.Scope(session=session, role=role)
             if not (connection.indexed or self._warned):
                 self._warned = True
                 log.warning("this Python's SQLite has no FTS5: search reads every message")
@@ -185,8 +187,12 @@ class Store:
             StoreError: there is no such session.
         """
         name = holder if self._process in holder else f"{holder} {self._process}"
-        now = self._clock.now()
-        token = await self._writer.run(sessions.take, session_id, name, self._host, now)
+        # The time is looked at when it is this job's turn: by then others may have renewed theirs.
+        token = await self._writer.run(
+            lambda connection: sessions.take(
+                connection, session_id, name, self._host, self._clock.now()
+            )
+        )
         return Lease(self, token)
 
     async def renew(self, lease: Lease) -> None:
@@ -286,6 +292,8 @@ class Store:
         """
 
         def check(connection: Connection) -> Findings:
+            from hermes_core.store import search
+
             return [*database.check(connection, self.path), *search.check(connection)]
 
         return await self._reader.run(check)

@@ -9,6 +9,7 @@ a test run that does not ask for it is left alone.
 from __future__ import annotations
 
 from hermes_plugins.testing import replies
+from hermes_plugins.testing._approver import FakeApprover, Seen
 from hermes_plugins.testing._clock import VirtualClock
 from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
 from hermes_plugins.testing._conformance_environment import EnvironmentConformance
@@ -38,6 +39,7 @@ __all__ = [
     "Asked",
     "DialectConformance",
     "EnvironmentConformance",
+    "FakeApprover",
     "FakeCancelled",
     "FakeContext",
     "FakeHost",
@@ -52,6 +54,7 @@ __all__ = [
     "RecordingEnvironment",
     "ScriptedRequest",
     "ScriptedServer",
+    "Seen",
     "TestHost",
     "ToolSetConformance",
     "Touch",

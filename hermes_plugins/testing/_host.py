@@ -17,6 +17,7 @@ import pytest
 from hermes_plugins._clock import Clock
 from hermes_plugins._events import Event, TurnEnded
 from hermes_plugins._messages import Message
+from hermes_plugins._store import Records
 from hermes_plugins.testing._server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -60,6 +61,24 @@ class TestHost:
                 msgspec.convert({}, SessionWish) if not self._wish else SessionWish(**self._wish)  # type: ignore[arg-type]
             )
         return self._session
+
+    @property
+    def workspace(self) -> Path:
+        """The folder that the session works in."""
+        return self.runtime.cwd
+
+    @property
+    def problems(self) -> list[str]:
+        """What the host has to tell about its plugins, a line each."""
+        return [f"{one.plugin}: {one.text}" for one in self.runtime.host.problems]
+
+    def records(self, plugin: str, namespace: str) -> Records:
+        """What a plugin keeps, as it sees it through its own handle."""
+        return self.runtime.handle(plugin).records(namespace)
+
+    async def watched(self) -> None:
+        """Return when every ``hermes_on_*`` hook has seen what happened so far."""
+        await self.runtime.host.dispatch.drain(10.0)
 
     async def ask(self, text: str | Message) -> Asked:
         """Run one turn to its end."""
