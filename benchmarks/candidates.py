@@ -82,6 +82,11 @@ class Hermes:
         self._program = program_of(venv, "hermes")
         self._url = url
 
+    def configure(self, settings: Mapping[str, object]) -> None:
+        """Write its hermes.yaml (JSON is YAML)."""
+        self.home.mkdir(exist_ok=True)
+        (self.home / "hermes.yaml").write_bytes(msgspec.json.format(msgspec.json.encode(settings)))
+
     def show_version(self) -> Command:
         return self.call("--version")
 

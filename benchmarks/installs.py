@@ -89,10 +89,39 @@ def copy_with_plugins(venv: Path, kinds: Sequence[tuple[str, int]]) -> tuple[Pat
     return copy, names
 
 
+_DECLARES = {
+    "hermes.providers": """
+from hermes_plugins import ProviderProfile, hookimpl
+
+
+@hookimpl
+def hermes_register_providers():
+    key = "{name}_API_KEY".upper().replace("-", "_")
+    return [ProviderProfile(id="{name}", base_url="https://{name}.invalid/v1", env=(key,))]
+""",
+    "hermes.tools": """
+from hermes_plugins import Pure, hookimpl, tool
+
+
+@tool(toolset="{name}", effects=[Pure()])
+async def look_up(word: str) -> str:
+    \"\"\"Look a word up.\"\"\"
+    return word
+
+
+@hookimpl
+def hermes_register_tools():
+    return [look_up]
+""",
+}
+"""What the plugins of a group say; what is never imported need not say anything."""
+
+
 def _write_plugin(site: Path, name: str, group: str) -> None:
     module = name.replace("-", "_")
     (site / module).mkdir()
-    (site / module / "__init__.py").write_text(f'"""{name}."""\n', encoding="utf-8")
+    text = f'"""{name}."""\n' + _DECLARES.get(group, "").format(name=name)
+    (site / module / "__init__.py").write_text(text, encoding="utf-8")
     info = site / f"{module}-0.1.dist-info"
     info.mkdir()
     metadata = (

@@ -95,8 +95,10 @@ def run(command: Command) -> Cost:
         start = time.perf_counter()
         output = _at_terminal(command, argv) if command.typed else _piped(command, argv)
         wall = time.perf_counter() - start
+        if wall >= command.seconds:
+            raise NotRun(_reason(f"killed after {command.seconds:g} s", output))
         if not usage.exists():
-            raise NotRun(_reason("no answer", output))
+            raise NotRun(_reason("it did not start", output))
         told = msgspec.json.decode(usage.read_bytes(), type=_Usage)
     if told.status != 0:
         raise NotRun(_reason(f"exit status {told.status}", output))

@@ -52,6 +52,39 @@ def refused(found: Sequence[Found], *, is_off: Callable[[Found], bool]) -> dict[
     return problems
 
 
+def declaration_problem(
+    loaded: Loaded, *, toolsets: Collection[str], providers: Collection[str]
+) -> str:
+    """What is wrong with what a plugin declares, seen alone; "" when nothing is.
+
+    ``toolsets`` and ``providers`` are the names of its entry points; ``--plugin`` has none to compare.
+    """
+    names = [f"{kind} {name}" for kind, name in labels(loaded)]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        return f"it offers {twice} twice."
+    if loaded.source == "module":
+        return ""
+    for tool in loaded.tools:
+        if tool.toolset not in toolsets:
+            return (
+                f"tool {tool.name} belongs to toolset {tool.toolset!r}, which no entry point "
+                f"of this plugin names (there is: {', '.join(sorted(toolsets)) or 'none'})."
+            )
+    for profile in loaded.providers:
+        if profile.id not in providers:
+            return (
+                f"no entry point in hermes.providers names its provider {profile.id!r} "
+                f"(there is: {', '.join(sorted(providers)) or 'none'})."
+            )
+    for section in loaded.config:
+        if section.name != loaded.name:
+            return (
+                f"it declares the settings plugins.{section.name}; its own are "
+                f"plugins.{loaded.name}."
+            )
+    return ""
+
+
 def losers(
     everyone: Sequence[Loaded], *, builtin: Collection[str], overrides: Overrides
 ) -> dict[str, Problem]:

@@ -218,8 +218,9 @@ def _read(
         points = _listed(distribution)
         if not points:
             return []
-        name = _normal(distribution.metadata.get("Name") or "")
-        version = distribution.metadata.get("Version") or ""
+        facts = distribution.metadata
+        name = _normal(next(iter(facts.get_all("Name") or ()), ""))
+        version = next(iter(facts.get_all("Version") or ()), "")
         requires = _host_requirement(distribution.requires or ())
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         return _unread(distribution, f"cannot be read ({type(error).__name__}: {error})")

@@ -299,7 +299,12 @@ class Dispatch:
         loop = asyncio.get_running_loop()
         task = loop.create_task(work)
         ended: asyncio.Future[None] = loop.create_future()
-        task.add_done_callback(lambda _: ended.done() or ended.set_result(None))
+
+        def tell(_: object) -> None:
+            if not ended.done():
+                ended.set_result(None)
+
+        task.add_done_callback(tell)
         try:
             async with self._clock.timeout(seconds):
                 await ended

@@ -12,6 +12,7 @@ import msgspec
 from hermes_core.config import Config
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import Section
+from hermes_plugins._errors import PluginError
 from hermes_plugins._host import Paths, Tasks
 from hermes_plugins._http import HttpClient
 from hermes_plugins._store import Records, SessionReader
@@ -38,27 +39,56 @@ _NOT_SECRET = frozenset({"SSH_AUTH_SOCK"})
 
 
 class TaskGroup:
-    """Implements the kit's `Tasks`: background tasks that end with the host."""
+    """Implements the kit's `Tasks`: background tasks that end with the host.
 
-    def __init__(self, plugin: str, report: Callable[[str, str], None]) -> None:
+    ``failed`` gets the name of a task and what it raised.
+    """
+
+    def __init__(self, plugin: str, failed: Callable[[str, BaseException], None]) -> None:
         self._plugin = plugin
-        self._report = report
+        self._failed = failed
+        self._loop = _running_loop()
         self._running: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     def start(self, name: str, coro: Coroutine[object, object, None]) -> None:
-        task = asyncio.get_running_loop().create_task(coro, name=f"{self._plugin}.{name}")
-        self._running.add(task)
-        task.add_done_callback(self._ended)
+        """Run ``coro`` in the background. Safe in the thread of a plain hook too.
+
+        Raises:
+            PluginError: the host that this handle belongs to has stopped.
+        """
+        loop = _running_loop()
+        if self._is_closed or (loop is None and self._loop is None):
+            coro.close()
+            raise PluginError(self._plugin, f"task {name} was not started: the host has stopped.")
+        if loop is not None:
+            self._start(name, coro)
+        elif self._loop is not None:
+            self._loop.call_soon_threadsafe(self._start, name, coro)
 
     def cancel(self) -> None:
-        """End every task."""
+        """End every task, and take no more."""
+        self._is_closed = True
         for task in self._running:
             task.cancel()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._report(self._plugin, f"task {task.get_name()} failed: {error}")
+    def _start(self, name: str, coro: Coroutine[object, object, None]) -> None:
+        if self._is_closed:  # it stopped while a thread's call was on its way
+            coro.close()
+            return
+        work = self._supervised(name, coro)
+        task = asyncio.get_running_loop().create_task(work, name=f"{self._plugin}.{name}")
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        task.add_done_callback(lambda _: coro.close())  # where it never came to run
+
+    async def _supervised(self, name: str, coro: Coroutine[object, object, None]) -> None:
+        try:
+            await coro
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # SystemExit too: a task must not end the program
+            self._failed(name, error)
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,20 +113,27 @@ class Handle:
         self.sessions: SessionReader = kernel.store
         self._kernel = kernel
         self._host = host
-        self._tasks = TaskGroup(plugin, lambda name, text: host().report_problem(name, text))
+        self._tasks = TaskGroup(plugin, self._task_failed)
         self.tasks: Tasks = self._tasks
 
     def close(self) -> None:
         """End the plugin's background tasks."""
         self._tasks.cancel()
 
+    def _task_failed(self, name: str, error: BaseException) -> None:
+        host = self._host()
+        host.report_problem(
+            self.plugin, f"its task {name} failed ({type(error).__name__}: {error})"
+        )
+        host.dispatch.emit(
+            "hermes_on_error", where=f"plugin {self.plugin}: task {name}", error=error
+        )
+
     def section(self, schema: type[S]) -> S:
         config = self._kernel.config
         section = config.plugin_section(self.plugin, schema)
-        loaded = self._host().loaded.get(self.plugin)
-        declared = (
-            next((one for one in loaded.config if one.schema is schema), None) if loaded else None
-        )
+        known = self._host().settings_of(self.plugin)
+        declared = next((one for one in known if one.schema is schema), None)
         inherits = declared.inherits if declared else {}
         taken = {
             field: _at(config, key)
@@ -120,6 +157,13 @@ class Handle:
             if name in passed or not (_is_secret(name) or name in config.secrets)
         }
         return {**kept, **(extra or {})}
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:  # a thread without one
+        return None
 
 
 def _is_secret(name: str) -> bool:

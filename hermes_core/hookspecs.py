@@ -12,8 +12,9 @@ hermes_on_*           ignored                                     reported; off 
 ====================  ==========================================  =================================
 
 An implementation names only the arguments it needs, in any order; ``host`` is its own handle, and
-every hook but the ``register`` ones may take it. Implementations may be ``async def`` (about 4
-microseconds a call) or plain (about 90: they run in a thread of the plugin's own).
+every hook but the ``register`` ones may take it. Implementations may be ``async def`` (about 15
+microseconds a call) or plain (about 90: they run in a thread of the plugin's own). Each gets its own
+copy of what could be changed in place.
 """
 
 from __future__ import annotations
@@ -152,13 +153,13 @@ def hermes_before_tool_call(host: Host, call: CallView) -> Decision:
 
 
 @hookspec
-def hermes_on_tool_call(host: Host, call: CallView) -> None:
-    """A call passed the gate and is about to run."""
+def hermes_on_approval(host: Host, call: CallView, answer: str, by: str) -> None:
+    """The gate has asked about a call: once, session, always, deny or timeout; ``by`` whom."""
 
 
 @hookspec
-def hermes_on_approval(host: Host, call: CallView, answer: str, by: str) -> None:
-    """A question of the gate was answered: once, session, always, denied, timeout or unavailable."""
+def hermes_on_tool_call(host: Host, call: CallView) -> None:
+    """A call passed the gate and is about to run."""
 
 
 @hookspec

@@ -11,15 +11,20 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from typing import Final, TypeVar, cast
 
 import msgspec
 import pluggy
 
+from hermes_core.collisions import declaration_problem, losers, refused, with_overrides
 from hermes_core.discovery import Discovery, Found
 from hermes_core.dispatch import Dispatch, Fault
 from hermes_core.hookspecs import HONOURED
+from hermes_core.implementations import check_groups, guess, looks_like_hook
+from hermes_core.loaded import HostSettings, Loaded, Problem
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
@@ -27,6 +32,8 @@ from hermes_plugins._errors import HermesError, PluginError
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._providers import ProviderProfile
 from hermes_plugins._tools import Tool
+
+__all__ = ["HostSettings", "Loaded", "PluginHost", "Problem"]
 
 T = TypeVar("T")
 
@@ -45,39 +52,6 @@ _DECLARED: Final[Mapping[str, type]] = {
 }
 
 _log = logging.getLogger("hermes.host")
-
-
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something about a plugin that its owner should know."""
-
-    plugin: str
-    text: str
-    hint: str = ""
-
-
-class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin that is part of this host, and what it declared."""
-
-    name: str
-    value: str
-    groups: tuple[str, ...]
-    distribution: str
-    version: str
-    source: str = "installed"
-    tools: tuple[Tool, ...] = ()
-    providers: tuple[ProviderProfile, ...] = ()
-    prompt_sections: tuple[PromptSection, ...] = ()
-    config: tuple[ConfigSection, ...] = ()
-    seconds: float = 0.0
-
-
-class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What configuration says about plugins. ``overrides`` is plugin name -> tool names."""
-
-    enabled: tuple[str, ...] = ()
-    disabled: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    overrides: Mapping[str, tuple[str, ...]] = {}
 
 
 class PluginHost:
@@ -100,14 +74,20 @@ class PluginHost:
         self.problems: list[Problem] = []
         self.loaded: dict[str, Loaded] = {}
         self._failed: set[str] = set()
-        self._refused: list[Found] = []
+        self._ready: dict[str, tuple[Loaded, object]] = {}
         self._drivers: dict[tuple[str, str], object] = {}
         self._services: dict[str, object] = {}
         self._loading = asyncio.Lock()
-        found = discovery.find(fresh=fresh)
+        self._ranks = {
+            name.removeprefix("hermes-plugin-"): position
+            for position, name in reversed(list(enumerate(settings.enabled)))
+        }
+        self.found = discovery.find(fresh=fresh)
+        self._refused = refused(self.found, is_off=lambda one: bool(self._switched_off(one)))
         for unread in discovery.unread:
             self.report_problem(unread.plugin, unread.text, unread.hint)
-        self.found = self._identified(found)
+        for problem in self._refused.values():
+            self.report_problem(problem.plugin, problem.text, problem.hint)
         self.dispatch = Dispatch(
             clock=clock, handle=handle, rank=self.rank, report=self.report_problem
         )
@@ -115,7 +95,12 @@ class PluginHost:
     # -- what exists -------------------------------------------------------------------
 
     def why_off(self, found: Found) -> str:
-        """ "" when the plugin may be loaded, else the reason, with the command that changes it.
+        """ "" when the plugin may be loaded, else the reason, with the command that changes it."""
+        problem = self._refused.get(found)
+        return problem.text if problem is not None else self._switched_off(found)
+
+    def _switched_off(self, found: Found) -> str:
+        """What configuration says.
 
         A plugin is meant by its name or its distribution's, never by the name of what it offers:
         switching one on must not switch on another that offers a thing of that name.
@@ -137,11 +122,8 @@ class PluginHost:
         return tuple(sorted(offered, key=lambda name: offered[name]))
 
     def rank(self, name: str) -> tuple[int, str]:
-        """Configuration order, then name."""
-        try:
-            return self._settings.enabled.index(name), name
-        except ValueError:
-            return len(self._settings.enabled), name
+        """A plugin's place: configuration order, then name."""
+        return self._ranks.get(name, len(self._settings.enabled)), name
 
     def report_problem(self, plugin: str, text: str, hint: str = "") -> None:
         """Keep a problem once; it is shown by the start line, ``plugins list`` and ``doctor``."""
@@ -161,51 +143,43 @@ class PluginHost:
         holds whatever else was asked for.
         """
         async with self._loading:
-            wanted = [
-                one
+            wanted = {
+                self._name_of(one): one
                 for name in dict.fromkeys([*names, *self._overriders(group)])
                 for one in self.found
                 if one.group == group and one.name == name and not self.why_off(one)
-            ]
-            fresh = {self._name_of(one): one for one in wanted}
-            prepared = [
-                ready
-                for name, one in fresh.items()
-                if name not in self.loaded and (ready := await self._prepare(one))
-            ]
-            for loaded in self._without_collisions([one for one, _ in prepared]):
-                plugin = next(plugin for one, plugin in prepared if one is loaded)
-                self._register(loaded, plugin)
-            self._apply_overrides()
-            return [self.loaded[name] for name in fresh if name in self.loaded]
+            }
+            prepared = {}
+            for name, one in wanted.items():
+                if name not in self.loaded and (ready := await self._prepare(one, name)):
+                    prepared[name] = ready
+                    self._ready.pop(name, None)
+            self._settle(prepared)
+            return [self.loaded[name] for name in wanted if name in self.loaded]
 
     async def load_policies(self) -> None:
-        """Load every enabled policy, before any agent, and what ``plugins.required`` names.
+        """Load what no agent may start without: every enabled policy, and what is required or was
+        named on the command line.
 
         Raises:
             PluginError: one is not loaded; the message names the command that disables it.
         """
         await self.load("hermes.policies", self.names("hermes.policies"))
-        for found in (*self.found, *self._refused):
-            if found.group != "hermes.policies" or found.source == "module" or self.why_off(found):
+        for found in self.found:
+            if found.group != "hermes.policies" or self._switched_off(found):
                 continue
-            if self._name_of(found) not in self.loaded:
+            name = self._name_of(found)
+            if found.source == "module" and name not in self.loaded:
+                raise PluginError(name, self._reason(name))
+            if name not in self.loaded:
                 raise PluginError(
-                    found.plugin,
-                    f"this policy is enabled but not loaded: {self._reason(found)}",
+                    name,
+                    f"this policy is enabled but not loaded: {self._reason(name)}",
                     hint=f"No agent starts without it. Mend it, or run "
-                    f"`hermes plugins disable {found.plugin}`.",
+                    f"`hermes plugins disable {name}`.",
                 )
-        for name in self._settings.required:
-            await self._load_required(name)
-
-    async def _load_required(self, name: str) -> None:
-        for found in self._meant(name):
-            if found.group in HONOURED:
-                await self.load(found.group, [found.name])
-            elif found.group != "hermes.commands":
-                with suppress(PluginError):
-                    self.report_failure(await self._tried(found))
+        for required in self._settings.required:
+            await self._load_required(required)
 
     def check_required(self) -> None:
         """Refuse to go on without what ``plugins.required`` names.
@@ -214,15 +188,29 @@ class PluginHost:
             PluginError: a required plugin is missing or off.
         """
         for name in self._settings.required:
-            known = [one for one in self.found if name in (one.plugin, one.name)]
+            known = self._meant(name)
             if not known:
                 raise PluginError(
                     name,
-                    "required by plugins.required but not installed.",
+                    "plugins.required names it, but it is not installed.",
                     hint=f"`hermes plugins install hermes-plugin-{name}`",
                 )
             if reason := self.why_off(known[0]):
-                raise PluginError(name, f"required by plugins.required but {reason}")
+                raise PluginError(name, f"plugins.required names it, but it is {reason}")
+
+    async def _load_required(self, name: str) -> None:
+        for found in self._meant(name):
+            if found.group in HONOURED:
+                await self.load(found.group, [found.name])
+                if self._name_of(found) not in self.loaded:
+                    reason = self._reason(self._name_of(found))
+                    raise PluginError(
+                        name,
+                        f"plugins.required names it, but it is not loaded: {reason}",
+                        hint="Mend it, or take it out of plugins.required.",
+                    )
+            elif found.group != "hermes.commands":
+                await self.driver(found.group, found.name)
 
     # -- drivers and services ----------------------------------------------------------
 
@@ -238,27 +226,68 @@ class PluginHost:
         offered = [one for one in self.found if one.group == group and one.name == name]
         kind = group.removeprefix("hermes.").removesuffix("s")
         if not offered:
-            known = ", ".join(self.names(group)) or "none"
-            raise PluginError(name, f"no installed plugin offers this {kind} (there is: {known}).")
+            known = self.names(group)
+            raise PluginError(
+                name,
+                f"no installed plugin offers this {kind}{guess(name, known)}; "
+                f"there is: {', '.join(known) or 'none'}.",
+            )
         usable = [one for one in offered if not self.why_off(one)]
         if not usable:
             raise PluginError(name, f"this {kind} is {self.why_off(offered[0])}")
-        target = await self._import(usable[0])
+        async with self._loading:
+            with redirect_stdout(sys.stderr):
+                target = await self._import(usable[0])
+            await self._read_settings_of(usable[0].plugin)
         self._drivers[key] = target
         return target
 
+    async def _read_settings_of(self, plugin: str) -> None:
+        """Have what a driver's distribution declares about its settings, though nobody loads it."""
+        for found in self.found:
+            if found.plugin == plugin and found.group in HONOURED and not self.why_off(found):
+                name = self._name_of(found)
+                if name not in self.loaded and (ready := await self._prepare(found, name)):
+                    self._ready[name] = ready
+                return
+
+    def settings_of(self, plugin: str) -> tuple[ConfigSection, ...]:
+        """What a plugin that is loaded, or one of whose drivers is, declared about its settings."""
+        if plugin in self.loaded:
+            return self.loaded[plugin].config
+        return self._ready[plugin][0].config if plugin in self._ready else ()
+
     async def services(self, family: str) -> list[object]:
-        """The services of a family, in rank order; one that cannot be made is reported."""
+        """The services of a family, in rank order, each made once with its plugin's handle; one that
+        cannot be made is reported."""
         made: list[object] = []
         for name in self.names("hermes.services"):
-            if name.partition(".")[0] != family:
-                continue
-            try:
-                factory = cast("Callable[[], object]", await self.driver("hermes.services", name))
-                made.append(await self._threads.run(factory))
-            except HermesError as error:
-                self.report_problem(name, error.message, error.hint)
+            if name.partition(".")[0] == family and (one := await self._service(name)) is not None:
+                made.append(one)
         return made
+
+    async def _service(self, name: str) -> object | None:
+        if name in self._services:
+            return self._services[name]
+        plugin = next(
+            one.plugin
+            for one in self.found
+            if one.group == "hermes.services" and one.name == name and not self.why_off(one)
+        )
+        if f"service {name}" in self._failed:
+            return None
+        try:
+            factory = cast("Callable[[Host], object]", await self.driver("hermes.services", name))
+            handle = self._handle(plugin)
+            async with self._loading:
+                what = f"making its service {name}"
+                self._services[name] = await self._bounded(
+                    plugin, what, MAKE_DEADLINE, lambda: factory(handle)
+                )
+        except HermesError as error:
+            self._failed.add(f"service {name}")
+            self.report_problem(plugin, _told(plugin, error), error.hint)
+        return self._services.get(name)
 
     def close(self) -> None:
         """Let the host's threads end."""
@@ -267,25 +296,42 @@ class PluginHost:
 
     # -- one load, step by step --------------------------------------------------------
 
-    async def _prepare(self, found: Found) -> Loaded | None:
-        name = self._name_of(found)
+    async def _prepare(self, found: Found, name: str) -> tuple[Loaded, object] | None:
+        """Everything of a load that may fail; nothing of the host has changed when it does."""
         if name in self._failed:
             return None
-        started = self._clock.monotonic()
+        if name in self._ready:
+            return self._ready[name]
         try:
-            plugin = await self._import(found)
-            if inspect.isclass(plugin):
-                plugin = await self._bounded(found.plugin, "its constructor", 1.0, plugin)
-            groups = self._groups_of(found)
-            self._check_hooks(found, plugin, groups)
-            self.dispatch.add(name, plugin)
-            declared = {
-                hook: await self._declared(found, name, hook, kind)
-                for hook, kind in _DECLARED.items()
-            }
-        except (HermesError, Fault, ValueError, pluggy.PluginValidationError) as error:
-            self._drop(found, error)
+            with redirect_stdout(sys.stderr):  # stdout belongs to the answer
+                return await self._read(found, name)
+        except (Exception, SystemExit) as error:
+            self._drop(found, name, error)
             return None
+
+    async def _read(self, found: Found, name: str) -> tuple[Loaded, object]:
+        started = self._clock.monotonic()
+        plugin = await self._import(found)
+        if inspect.isroutine(plugin):
+            raise PluginError(
+                name,
+                f"the entry point {found.name} in {found.group} names a function ({found.value}).",
+                hint=f"Name the module ({found.module}) or a class; its functions marked with "
+                "@hookimpl are found, nothing has to register them.",
+            )
+        if inspect.isclass(plugin):
+            plugin = await self._bounded(name, "its constructor", MAKE_DEADLINE, plugin)
+        groups = self._groups_of(found)
+        functions = self.dispatch.check(name, plugin)
+        check_groups(name, functions, groups, is_policy=self._is_policy(found))
+        for unmarked in dir(plugin):
+            if looks_like_hook(unmarked) and unmarked not in functions:
+                text = f"{unmarked} is not marked with @hookimpl and is never called"
+                self.report_problem(name, text)
+        declared = {
+            hook: await self._declared(name, hook, functions.get(hook), kind)
+            for hook, kind in _DECLARED.items()
+        }
         loaded = Loaded(
             name=name,
             value=found.value,
@@ -301,14 +347,22 @@ class PluginHost:
             config=cast("tuple[ConfigSection, ...]", declared["hermes_register_config"]),
             seconds=self._clock.monotonic() - started,
         )
-        if problem := self._tool_problem(found, loaded):
-            self._drop(found, problem)
-            return None
-        return loaded
+        problem = declaration_problem(
+            loaded,
+            toolsets=self._entry_names(found, "hermes.tools", "hermes.memory"),
+            providers=self._entry_names(found, "hermes.providers"),
+        )
+        if problem:
+            raise PluginError(name, problem)
+        return loaded, plugin
 
     async def _import(self, found: Found) -> object:
-        if found.requires_host and (problem := _outside(found.requires_host)):
-            raise PluginError(found.plugin, problem)
+        if found.requires_host:
+            from hermes_core.versions import outside
+
+            if problem := outside(found.requires_host):
+                hint = f"Install another version, or `hermes plugins disable {found.plugin}`."
+                raise PluginError(found.plugin, problem, hint=hint)
         return await self._bounded(
             found.plugin, "its import", IMPORT_DEADLINE, lambda: self._discovery.load(found)
         )
@@ -320,203 +374,118 @@ class PluginHost:
         try:
             async with self._clock.timeout(seconds):
                 return await self._threads.run(function)
-        except TimeoutError:
-            raise PluginError(plugin, f"{what} took longer than {seconds:g} s.") from None
+        except TimeoutError as error:
+            if isinstance(error.__cause__, asyncio.CancelledError) or not error.args:
+                raise PluginError(plugin, f"{what} took longer than {seconds:g} s.") from None
+            raise PluginError(plugin, f"{what} failed (TimeoutError: {error}).") from error
         except HermesError:
             raise
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "CancelledError":
-                raise
-            _log.warning("plugin %s: %s failed", plugin, what, exc_info=error)
-            raise PluginError(
-                plugin,
-                f"{what} failed ({type(error).__name__}: {error}).",
-                hint=f"`hermes plugins disable {plugin}` starts without it.",
-            ) from error
+        except (Exception, SystemExit) as error:
+            text = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(": ")
+            raise PluginError(plugin, f"{what} failed ({text}).") from error
 
-    def _check_hooks(self, found: Found, plugin: object, groups: tuple[str, ...]) -> None:
-        hooks = self.dispatch.marked_hooks(plugin)
-        check_marks(found.plugin, hooks)
-        if found.source == "module":
-            return
-        honoured = frozenset[str]().union(*(HONOURED[group] for group in groups))
-        for hook in hooks:
-            homes = [group for group, names in HONOURED.items() if hook in names]
-            if homes and hook not in honoured:
-                raise PluginError(
-                    found.plugin,
-                    f"{hook} is not honoured in {', '.join(groups)}.",
-                    hint=f"Name the plugin in the entry-point group {homes[-1]} too.",
-                )
-        for name in dir(plugin):
-            if (
-                name.startswith("hermes_")
-                and name not in hooks
-                and callable(getattr(plugin, name, None))
-            ):
-                self.report_problem(
-                    found.plugin, f"{name} is not marked with @hookimpl and is never called"
-                )
-
-    async def _declared(self, found: Found, name: str, hook: str, kind: type) -> tuple[object, ...]:
-        values = tuple(await self.dispatch.collect(name, hook))
+    async def _declared(
+        self, name: str, hook: str, function: Callable[..., object] | None, kind: type
+    ) -> tuple[object, ...]:
+        values = tuple(await self.dispatch.collect(name, hook, function)) if function else ()
         for value in values:
             if not isinstance(value, kind):
                 raise PluginError(
-                    found.plugin,
+                    name,
                     f"{hook} gave a {type(value).__name__} where a {kind.__name__} belongs.",
                 )
         return values
 
-    def _tool_problem(self, found: Found, loaded: Loaded) -> PluginError | None:
-        toolsets = {
-            one.name
-            for one in self.found
-            if one.value == found.value and one.group in ("hermes.tools", "hermes.memory")
-        }
-        for tool in loaded.tools:
-            if tool.toolset not in toolsets and found.source != "module":
-                return PluginError(
-                    found.plugin,
-                    f"tool {tool.name} belongs to toolset {tool.toolset!r}, which no entry point "
-                    f"of this plugin names (there is: {', '.join(sorted(toolsets))}).",
-                )
-        return None
+    def _settle(self, prepared: Mapping[str, tuple[Loaded, object]]) -> None:
+        """Register what may have the names that it offers.
 
-    def _without_collisions(self, prepared: Sequence[Loaded]) -> list[Loaded]:
-        """Leave out who offers a name that is taken; the same whatever the order of loading.
-
-        A built-in keeps its name unless ``plugins.NAME.overrides`` gives it away; among strangers
-        nobody gets it.
+        A plugin that was loaded before and loses a name keeps its hooks, because a policy must not
+        vanish from running sessions; its tools and providers are gone for new ones.
         """
-        everyone = [*self.loaded.values(), *prepared]
-        owners: dict[str, list[Loaded]] = {}
-        for one in everyone:
-            for label in _labels(one):
-                owners.setdefault(label, []).append(one)
-        losers: dict[str, str] = {}
-        for label, claimants in owners.items():
-            if len(claimants) > 1:
-                self._settle(label, claimants, losers)
-        kept = []
-        for loaded in prepared:
-            if loaded.name in losers:
-                self.dispatch.remove(loaded.name)
-                self._failed.add(loaded.name)
-                self.report_problem(loaded.name, losers[loaded.name])
+        everyone = {**self.loaded, **{name: loaded for name, (loaded, _) in prepared.items()}}
+        builtin = {
+            name
+            for name, loaded in everyone.items()
+            if any(one.builtin for one in self.found if one.value == loaded.value)
+        }
+        lost = losers(list(everyone.values()), builtin=builtin, overrides=self._settings.overrides)
+        for name, problem in lost.items():
+            self.report_problem(name, problem.text, problem.hint)
+            if name in self.loaded:
+                self.loaded[name] = msgspec.structs.replace(
+                    self.loaded[name], tools=(), providers=()
+                )
             else:
-                kept.append(loaded)
-        return kept
+                self._failed.add(name)
+        for name, (loaded, plugin) in prepared.items():
+            if name not in lost and self._registered(name, plugin):
+                self.loaded[name] = loaded
+        self.loaded = with_overrides(self.loaded, self._settings.overrides)
 
-    def _settle(self, label: str, claimants: Sequence[Loaded], losers: dict[str, str]) -> None:
-        kind, _, name = label.partition(" ")
-        chosen = [c for c in claimants if name in self._settings.overrides.get(c.name, ())]
-        builtin = [c for c in claimants if self._is_builtin(c)]
-        winner = chosen[0] if len(chosen) == 1 else builtin[0] if builtin else None
-        for one in claimants:
-            if one is winner or (chosen and one in builtin):
-                continue  # a built-in that is overridden loses that one tool, not its place
-            others = " and ".join(c.name for c in claimants if c is not one)
-            losers[one.name] = (
-                f"{kind} {name} is also offered by {others}. "
-                f"To prefer this one, set plugins.{one.name}.overrides: [{name}]"
-            )
+    def _registered(self, name: str, plugin: object) -> bool:
+        try:
+            self.dispatch.add(name, plugin)
+        except (ValueError, pluggy.PluginValidationError) as error:
+            self._failed.add(name)
+            self.report_problem(name, f"it cannot be registered ({error})".partition("\n")[0])
+            return False
+        return True
 
-    def _apply_overrides(self) -> None:
-        """Take overridden tools away from the plugins that had them."""
-        for name in self.loaded:
-            replaced = self._settings.overrides.get(name, ())
-            for other in list(self.loaded.values()) if replaced else ():
-                if other.name != name:
-                    kept = tuple(tool for tool in other.tools if tool.name not in replaced)
-                    self.loaded[other.name] = msgspec.structs.replace(other, tools=kept)
-
-    def _drop(self, found: Found, error: Exception) -> None:
-        name = self._name_of(found)
+    def _drop(self, found: Found, name: str, error: BaseException) -> None:
         self._failed.add(name)
-        self.dispatch.remove(name)
+        _log.warning("plugin %s is not loaded", name, exc_info=error)
+        usual = (
+            ""
+            if found.source == "module"
+            else f"`hermes plugins disable {name}` goes on without it."
+        )
         if isinstance(error, HermesError):
-            self.report_problem(found.plugin, error.message.split(": ", 1)[-1], error.hint)
+            self.report_problem(name, _told(name, error), error.hint or usual)
+        elif isinstance(error, Fault):
+            self.report_problem(name, error.text, usual)
         else:
-            self.report_problem(found.plugin, str(error).splitlines()[-1])
+            text = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self.report_problem(name, f"it cannot be loaded ({text})", usual)
 
     # -- identity ----------------------------------------------------------------------
 
     def _name_of(self, found: Found) -> str:
-        """One identity however found: the target decides, the first distribution names it."""
-        return next((one.plugin for one in self.found if one.value == found.value), found.plugin)
+        """One identity however found: the target decides, the first entry point that is on names it."""
+        same = (one for one in self.found if one.value == found.value and not self.why_off(one))
+        return next((one.plugin for one in same), found.plugin)
 
     def _groups_of(self, found: Found) -> tuple[str, ...]:
-        groups = (one.group for one in self.found if one.value == found.value)
-        return tuple(group for group in dict.fromkeys(groups) if group in HONOURED)
+        groups = {
+            one.group for one in self.found if one.value == found.value and not self.why_off(one)
+        }
+        return tuple(group for group in HONOURED if group in groups)
 
-    def _is_builtin(self, loaded: Loaded) -> bool:
-        return any(one.builtin for one in self.found if one.value == loaded.value)
+    def _is_policy(self, found: Found) -> bool:
+        """True when an entry point of it, and not only ``--plugin``, says so."""
+        return any(
+            one.group == "hermes.policies" and one.source != "module"
+            for one in self.found
+            if one.value == found.value
+        )
 
-    def _identified(self, found: Sequence[Found]) -> tuple[Found, ...]:
-        """Refuse two distributions that offer one name in one group; built-ins keep theirs."""
-        offers: dict[tuple[str, str], list[Found]] = {}
-        for one in found:
-            offers.setdefault((one.group, one.name), []).append(one)
-        kept: list[Found] = []
-        for (group, name), claimants in offers.items():
-            usable = [one for one in claimants if not self.why_off(one)]
-            if len({one.value for one in usable}) <= 1:
-                kept += (
-                    claimants
-                    if not usable
-                    else [*usable[:1], *(c for c in claimants if c not in usable)]
-                )
-                continue
-            builtin = [one for one in usable if one.builtin]
-            kept += builtin[:1]
-            names = " and ".join(one.distribution or one.value for one in usable)
-            for one in usable:
-                if one not in builtin[:1]:
-                    self.report_problem(
-                        one.plugin,
-                        f"{names} both offer {name} in {group}",
-                        f"`hermes plugins disable {one.plugin}`, or uninstall one of them.",
-                    )
-        order = {one: position for position, one in enumerate(found)}
-        return tuple(sorted(kept, key=lambda one: order[one]))
+    def _entry_names(self, found: Found, *groups: str) -> tuple[str, ...]:
+        same = (one for one in self.found if one.value == found.value and one.group in groups)
+        return tuple(sorted({one.name for one in same}))
+
+    def _overriders(self, group: str) -> Sequence[str]:
+        """Tool sets of the plugins that replace somebody's tool."""
+        names = self._settings.overrides
+        if group != "hermes.tools" or not names:
+            return ()
+        return [one.name for one in self.found if one.group == group and one.plugin in names]
+
+    def _meant(self, name: str) -> list[Found]:
+        return [one for one in self.found if name in (one.plugin, one.distribution, one.name)]
+
+    def _reason(self, name: str) -> str:
+        return next((one.text for one in self.problems if one.plugin == name), "it was not found.")
 
 
-def _labels(loaded: Loaded) -> Iterable[str]:
-    for tool in loaded.tools:
-        yield f"tool {tool.name}"
-        for alias in tool.aliases:
-            yield f"tool {alias}"
-    for profile in loaded.providers:
-        yield f"provider {profile.id}"
-        for alias in profile.aliases:
-            yield f"provider {alias}"
-
-
-def _outside(requirement: str) -> str:
-    """ "" when this host's version is in the range a plugin asks for, else one line."""
-    from hermes_core import __version__
-
-    have = _numbers(__version__)
-    for part in requirement.split(","):
-        part = part.strip()
-        operator = part.rstrip("0123456789.*abcrdevpost+-")
-        wanted = _numbers(part[len(operator) :])
-        width = len(wanted)
-        fits = {
-            ">=": have >= wanted,
-            ">": have > wanted,
-            "<": have < wanted,
-            "<=": have <= wanted,
-            "==": have[:width] == wanted,
-            "!=": have[:width] != wanted,
-            "~=": have >= wanted and have[: width - 1] == wanted[: width - 1],
-        }.get(operator.strip(), True)
-        if not fits:
-            return f"needs hermes-host {requirement}, this is {__version__}."
-    return ""
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    pieces = version.replace("*", "").strip(".").split(".")
-    return tuple(int("".join(filter(str.isdigit, piece)) or 0) for piece in pieces)
+def _told(plugin: str, error: HermesError) -> str:
+    """The error's line without the plugin's name, which stands in front of it anyway."""
+    return error.message.removeprefix(f"plugin {plugin}: ")

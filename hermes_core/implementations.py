@@ -7,12 +7,13 @@ Called by the host (checks) and by dispatch (values); calls no hook itself.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import msgspec
 from pluggy import HookimplOpts
 
+from hermes_core.hookspecs import HONOURED
 from hermes_plugins._decisions import CallView, ResultView
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._errors import PluginError
@@ -119,6 +120,33 @@ def check_function(
                 f"{hook} asks for {kind}{name!r}, which this hook does not give"
                 f"{guess(name, offered)}. It gives: {listed}.",
             )
+
+
+def check_groups(
+    plugin: str, hooks: Collection[str], groups: Sequence[str], *, is_policy: bool
+) -> None:
+    """Refuse hooks in a group where nobody calls them, and a plugin that would do nothing.
+
+    Raises:
+        PluginError: names the group to add, or what is missing.
+    """
+    honoured = frozenset[str]().union(*(HONOURED[group] for group in groups))
+    for hook in hooks:
+        if hook not in honoured:
+            homes = " or ".join(group for group, names in HONOURED.items() if hook in names)
+            raise PluginError(
+                plugin,
+                f"{hook} is not honoured in {', '.join(groups)}.",
+                hint=f"Name the plugin in the entry-point group {homes} too.",
+            )
+    if not hooks:
+        raise PluginError(
+            plugin, "it has no function marked with @hookimpl, so it would do nothing."
+        )
+    if is_policy and not any(hook.startswith("hermes_before_") for hook in hooks):
+        raise PluginError(
+            plugin, "it is a policy that judges nothing: it has no hermes_before_ hook."
+        )
 
 
 def guess(name: str, known: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from hermes_core.clock import SystemClock
 from hermes_core.config import Config, load_config
 from hermes_core.declarations import Declarations
 from hermes_core.discovery import Discovery
-from hermes_core.gate.approve import Approvals, Approver
+from hermes_core.gate.approve import Approvals
 from hermes_core.gate.audit import Audit
 from hermes_core.gate.gate import Gate
 from hermes_core.gate.paths import ProtectedPaths
@@ -44,6 +44,7 @@ from hermes_core.route.route import Router, Wanted
 from hermes_core.store.sqlite import Lease, Store, new_session_id
 from hermes_core.threads import Threads
 from hermes_core.toolsets import Selection, ToolsetSettings, select
+from hermes_plugins._approvals import Approver
 from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import CallView, Decision
 from hermes_plugins._dialects import ToolSpec
@@ -533,6 +534,7 @@ async def find_session(store: Store, name: str) -> SessionInfo:
     Raises:
         UsageError: none, or several.
     """
+    name = name.encode("utf-8", "replace").decode()  # an argument may hold what is no text
     found = await store.find(name)
     if not found:
         recent = await store.list(limit=NEWEST)

@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hermes_plugins._approvals import Answer as Answer
+    from hermes_plugins._approvals import Approver as Approver
+    from hermes_plugins._approvals import Question as Question
     from hermes_plugins._clock import Clock as Clock
     from hermes_plugins._clock import Timeout as Timeout
     from hermes_plugins._config import ConfigSection as ConfigSection
@@ -132,9 +135,11 @@ if TYPE_CHECKING:
 _HOME: dict[str, str] = {
     "Accepted": "_platforms",
     "Allow": "_decisions",
+    "Answer": "_approvals",
     "AnyEvent": "_events",
     "ApprovalAsked": "_events",
     "ApprovalDone": "_events",
+    "Approver": "_approvals",
     "Ask": "_decisions",
     "Auth": "_providers",
     "CallView": "_decisions",
@@ -187,6 +192,7 @@ _HOME: dict[str, str] = {
     "ProviderError": "_errors",
     "ProviderProfile": "_providers",
     "Pure": "_effects",
+    "Question": "_approvals",
     "REDACTION_MARK": "_redaction",
     "Reads": "_effects",
     "ReasoningDelta": "_events",
@@ -253,9 +259,11 @@ __all__ = [
     "REDACTION_MARK",
     "Accepted",
     "Allow",
+    "Answer",
     "AnyEvent",
     "ApprovalAsked",
     "ApprovalDone",
+    "Approver",
     "Ask",
     "Auth",
     "CallView",
@@ -308,6 +316,7 @@ __all__ = [
     "ProviderError",
     "ProviderProfile",
     "Pure",
+    "Question",
     "Reads",
     "ReasoningDelta",
     "ReasoningPiece",

@@ -29,13 +29,14 @@ def resolve() -> dict[str, str]:
             check=True,
         )
         rows = json.loads(report.read_text(encoding="utf-8"))["install"]
-    found = {row["metadata"]["name"].lower(): row["metadata"]["version"] for row in rows}
-    return {name: found[name] for name in sorted(found) if not name.startswith("hermes-")}
+    facts = [row["metadata"] for row in rows]
+    found = {fact["name"].lower().replace("_", "-"): fact["version"] for fact in facts}
+    return {name: version for name, version in found.items() if not name.startswith("hermes-")}
 
 
 def main() -> None:
     """Write the file."""
-    lines = [f"{name.replace('_', '-')}=={version}\n" for name, version in resolve().items()]
+    lines = sorted(f"{name}=={version}\n" for name, version in resolve().items())
     (ROOT / "constraints.txt").write_text(HEAD + "".join(lines), encoding="utf-8")
     print(f"{len(lines)} versions in constraints.txt")
 

@@ -6,6 +6,7 @@ need from outside. One object per turn, made by the session.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableSequence, Sequence
 from typing import Protocol
 
@@ -16,10 +17,11 @@ from hermes_core.agent.context import CancelFlag
 from hermes_core.agent.executor import Executor
 from hermes_core.agent.guardrails import Guardrails
 from hermes_core.dispatch import Dispatch
-from hermes_core.gate.approve import Approver
-from hermes_core.route.ask import Answer, Route, ask
+from hermes_core.route.ask import Answer as ModelAnswer
+from hermes_core.route.ask import Route, ask
 from hermes_core.route.classify import Failure
 from hermes_core.route.retry import RetryPolicy
+from hermes_plugins._approvals import Answer, Approver, Question
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._errors import ProviderError
@@ -47,6 +49,38 @@ class Keeper(Protocol):
     def save_draft(self, text: str, reasoning: str) -> None:
         """Keep what there is of an answer; does not wait."""
 
+    async def entitle(self, title: str) -> None:
+        """Name the session, unless it has a title already."""
+
+
+class _Interruptible:
+    """An approver that is not waited for any longer once the turn is interrupted."""
+
+    def __init__(self, approver: Approver, cancelled: CancelFlag) -> None:
+        self._approver = approver
+        self._cancelled = cancelled
+        self.can_ask = approver.can_ask
+        ask_person = getattr(approver, "ask_person", None)
+        if ask_person is not None:
+            self.ask_person = ask_person  # the executor bounds that one
+
+    async def ask(self, question: Question) -> Answer:
+        loop = asyncio.get_running_loop()
+        asking = loop.create_task(_awaited(self._approver.ask(question)))
+        stopped = loop.create_task(self._cancelled.wait())
+        try:
+            await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                return asking.result()
+            return Answer(choice="deny", reason="they interrupted instead of answering")
+        finally:
+            asking.cancel()
+            stopped.cancel()
+
+
+async def _awaited(answer: Awaitable[Answer]) -> Answer:
+    return await answer
+
 
 class ActiveTurn:
     """One turn, from its first event to its last."""
@@ -71,7 +105,9 @@ class ActiveTurn:
         self.session = session
         self.cancelled = CancelFlag()
         self.guardrails = Guardrails()
-        self.approver = approver
+        self.approver: Approver | None = (
+            None if approver is None else _Interruptible(approver, self.cancelled)
+        )
         self.channels = channels
         self._route = route
         self._history = history
@@ -84,6 +120,7 @@ class ActiveTurn:
         self._steering: list[str] = []
         self._seq = 0
         self._calls = 0
+        self._usage = Usage()
         self._draft: list[str] = []
         self._draft_reasoning: list[str] = []
         self._draft_saved = 0.0
@@ -116,7 +153,7 @@ class ActiveTurn:
 
     # -- TurnPorts ---------------------------------------------------------------------
 
-    async def ask(self, request: ModelRequest) -> Answer:
+    async def ask(self, request: ModelRequest) -> ModelAnswer:
         if self._dispatch.has("hermes_transform_model_request"):
             request = await self._dispatch.transform(
                 "hermes_transform_model_request", request, key="request", session=self.session
@@ -133,7 +170,7 @@ class ActiveTurn:
         self._draft.clear()
         self._draft_reasoning.clear()
         self._draft_saved = self._clock.monotonic()
-        return await ask(
+        answer = await ask(
             self._route,
             request,
             listener=self,
@@ -141,6 +178,8 @@ class ActiveTurn:
             policy=self._retry,
             token=f"{self.turn}.{self._calls}",
         )
+        self._usage = answer.assembled.usage
+        return answer
 
     async def respond(self, message: Message) -> Message:
         if self._buffered:
@@ -149,6 +188,12 @@ class ActiveTurn:
             )
             if message.text:
                 await self.emit(TextDelta(text=message.text))
+        self._dispatch.emit(
+            "hermes_on_model_response",
+            response=message,
+            usage=self._usage,
+            session=self.session,
+        )
         return message
 
     async def run_tools(self, calls: Sequence[ToolCall], problems: Mapping[str, str]) -> str:

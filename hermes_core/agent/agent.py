@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 
 import msgspec
@@ -20,17 +20,19 @@ from hermes_core.agent.budget import TurnBudget
 from hermes_core.agent.channel import EventChannel
 from hermes_core.agent.cleaning import clean_input
 from hermes_core.agent.executor import Executor
+from hermes_core.agent.title import title_of
 from hermes_core.agent.turn import Turn, TurnResult, run_turn
 from hermes_core.dispatch import Dispatch
-from hermes_core.gate.approve import Approver
 from hermes_core.route.ask import Route
 from hermes_core.route.retry import RetryPolicy
+from hermes_core.store.repair import closing
+from hermes_plugins._approvals import Approver
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._environments import Environment
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._events import Event, Notice, TurnEnded, TurnStarted
-from hermes_plugins._messages import Message, user_message
+from hermes_plugins._messages import Message, ToolCall, user_message
 from hermes_plugins._store import SessionInfo
 
 _log = logging.getLogger("hermes.agent")
@@ -266,6 +268,8 @@ class Run:
         await active.emit(TurnStarted(message=message, model=parts.route.label))
         for note in (*parts.notices, *notes):
             await active.emit(Notice(text=note))
+        for call in _unanswered(parts.history):  # a turn that failed between call and result
+            await active.keep(closing(call))
         await active.keep(message)
 
     async def _finish(self, active: ActiveTurn, result: TurnResult, seconds: float) -> None:
@@ -274,6 +278,7 @@ class Run:
         self._closing = True
         unsent = tuple(active.steering())
         try:
+            await parts.keeper.entitle(title_of(parts.history))
             await parts.keeper.append(
                 [],
                 usage={parts.route.label: result.usage},
@@ -308,3 +313,13 @@ def _failed(error: Exception) -> TurnResult:
     _log.error("the turn failed", exc_info=error)
     reason = f"Internal error: {type(error).__name__}: {error}"
     return TurnResult(outcome="failed", reason=reason, hint="logs/hermes.log has the details.")
+
+
+def _unanswered(history: Sequence[Message]) -> list[ToolCall]:
+    """The calls at the end of a history that have no result."""
+    answered: set[str] = set()
+    for message in reversed(history):
+        if message.role != "tool":
+            return [call for call in message.tool_calls if call.id not in answered]
+        answered.add(message.tool_call_id)
+    return []

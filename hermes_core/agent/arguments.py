@@ -15,6 +15,7 @@ from typing import NoReturn, cast
 import msgspec
 
 from hermes_core.agent.schemas import Fitting, preview
+from hermes_core.patterns import lazy
 from hermes_plugins._errors import ToolError
 from hermes_plugins._messages import Json
 
@@ -23,7 +24,7 @@ MAX_CHARS = 4_000_000
 MAX_PROBLEMS = 5
 """Problems of one call that are told at once."""
 
-_FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
+_FENCED = lazy(r"```(?:json)?\s*\n?(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 _AGAIN = "Mend this and send the call again."
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
+
+from hermes_core.patterns import lazy
 
 MAX_INPUT_CHARS = 400_000
 """About 100,000 tokens: more than that belongs into a file."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SURROGATE = lazy("[\ud800-\udfff]")
+_UNWANTED = lazy("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # ECMA-48: CSI, then the string sequences (OSC, DCS, SOS, PM, APC) up to BEL or ST, then the rest.
-_ESCAPE = re.compile(
+_ESCAPE = lazy(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-Z\\^-~]"
@@ -43,7 +43,8 @@ def clean_input(text: str, *, limit: int = MAX_INPUT_CHARS) -> Cleaned:
         plain = text.replace("\r\n", "\n").replace("\r", "\n")
         text = _UNWANTED.sub("", _ESCAPE.sub("", plain))
         if len(text) < len(plain):
-            notes.append(f"{len(plain) - len(text)} control characters were taken out.")
+            count = len(plain) - len(text)
+            notes.append(f"{count} control character{'s were' if count > 1 else ' was'} taken out.")
     return Cleaned(text, tuple(notes))
 
 

@@ -22,10 +22,10 @@ from hermes_core.agent.context import CallContext, CancelFlag, SessionState
 from hermes_core.agent.guardrails import Guardrails
 from hermes_core.agent.results import ResultBudgets, fence, fit_result
 from hermes_core.dispatch import Dispatch
-from hermes_core.gate.approve import Answer, Approver, Question
 from hermes_core.gate.gate import Gate, Verdict
 from hermes_core.registry import Owned, Toolbox
 from hermes_core.threads import Threads
+from hermes_plugins._approvals import Answer, Approver, Question
 from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import CallView, ResultView
 from hermes_plugins._effects import Effects, resolve_effects
@@ -342,12 +342,14 @@ class Executor:
 
         async def ask(question: str, choices: Sequence[str]) -> str:
             approver = scope.approver
-            asks = getattr(approver, "ask_person", None)
-            if asks is None:
+            if approver is None or not approver.can_ask:
                 raise ToolError(
                     "nobody can be asked here.", hint="Decide yourself, and say what you assumed."
                 )
-            return cast("str", await asks(question, choices))
+            try:
+                return await approver.ask_person(question, tuple(choices))
+            except EOFError:
+                raise ToolError("nobody answered.", hint="Say what you need, and stop.") from None
 
         return CallContext(
             ids=(scope.session.id, scope.turn, prepared.call.id),
@@ -504,6 +506,11 @@ class _Announced:
         await self._scope.emit(ApprovalDone(call=call, answer=choice, by="person"))
         return answer
 
+    async def ask_person(self, question: str, choices: tuple[str, ...]) -> str:
+        approver = self._scope.approver
+        assert approver is not None
+        return await approver.ask_person(question, choices)
+
 
 def _copy(prepared: Prepared) -> CallView:
     return msgspec.structs.replace(prepared.view, arguments=msgspec.json.decode(prepared.encoded))
@@ -573,4 +580,19 @@ def _first_line(text: str) -> str:
 
 
 def _verdict_line(verdict: Verdict) -> str:
-    return f"{verdict.outcome}: {verdict.reason}" if verdict.reason else verdict.outcome
+    """Why a call was refused, for the person."""
+    match verdict.outcome:
+        case "floor":
+            return f"never allowed: {verdict.reason}"
+        case "denied_rule":
+            return f"gate.deny forbids it: {verdict.reason}"
+        case "policy":
+            return f"the policy {verdict.by} says no: {verdict.reason}"
+        case "person":
+            return f"you said no: {verdict.reason}" if verdict.reason else "you said no"
+        case "timeout":
+            return f"nobody answered within {verdict.reason} s"
+        case "unavailable":
+            return f"{verdict.reason}; nobody can be asked here (gate.allow takes a rule for it)"
+        case _:
+            return verdict.reason

@@ -13,6 +13,7 @@ from functools import partial
 
 import msgspec
 
+from hermes_core.patterns import lazy
 from hermes_plugins._errors import HermesError
 
 PREVIEW_CHARS = 1500
@@ -21,7 +22,7 @@ MIN_PER_RESULT, MIN_PER_TURN = 8_000, 16_000
 CHARS_PER_TOKEN = 4
 
 _TAG = "untrusted-output"
-_DELIMITER = re.compile(r"untrusted[-_\s]*output", re.IGNORECASE)
+_DELIMITER = lazy(r"untrusted[-_\s]*output", re.IGNORECASE)
 
 
 class ResultBudgets(msgspec.Struct, frozen=True, kw_only=True):

@@ -199,4 +199,3 @@ def _usage_hint(error: click.ClickException) -> str:
     if ctx is None:
         return ""
     return f"`{ctx.command_path} --help` shows how."
-

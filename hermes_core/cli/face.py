@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol, TextIO
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_core.cli.console import write_answer
 from hermes_plugins._events import (
     ApprovalAsked,
     Event,
@@ -75,31 +76,26 @@ class PlainFace:
 
     def _text(self, text: str) -> None:
         text = clean_output(text)
-        self._out.write(text)
+        write_answer(self._out, text, flush=self._flush)
         self._open_line = not text.endswith("\n") if text else self._open_line
-        if self._flush:
-            self._out.flush()
 
     def _ended(self, end: TurnEnded) -> None:
         self._end_line()
-        self._out.flush()
-        if end.outcome != "completed" and end.outcome != "guardrail":
-            self._line(f"{end.reason} {end.hint}".strip() or end.outcome)
-        elif end.outcome == "guardrail":
+        if end.outcome == "guardrail":
             self._line(end.text)
+        elif end.outcome != "completed":
+            self._line(_reason(end))
         if end.unsent:
             self._line("Not passed on any more: " + " / ".join(end.unsent))
 
     def _end_line(self) -> None:
         if self._open_line:
-            self._out.write("\n")
             self._open_line = False
-            self._out.flush()
+            write_answer(self._out, "\n")
 
     def _line(self, text: str) -> None:
         self._end_line()
-        self._err.write(clean_output(text) + "\n")
-        self._err.flush()
+        _tell(self._err, text)
 
 
 class AnswerFace:
@@ -112,27 +108,41 @@ class AnswerFace:
     def show(self, event: Event) -> None:
         match event:
             case Retrying(detail=detail, delay=delay):
-                self._err.write(clean_output(f"{detail} Trying again in {delay:.0f} s.\n"))
+                _tell(self._err, f"{detail} Trying again in {delay:.0f} s.")
             case Notice(text=text):
-                self._err.write(clean_output(text) + "\n")
+                _tell(self._err, text)
             case ToolDone(tool=tool, status="blocked", summary=summary):
-                self._err.write(clean_output(f"{tool} {summary}\n"))
-            case TurnEnded(text=text, outcome=outcome, reason=reason, hint=hint):
+                _tell(self._err, f"{tool} was not run: {summary}")
+            case TurnEnded(text=text, outcome=outcome):
                 if text:
-                    self._out.write(clean_output(text).rstrip("\n") + "\n")
-                    self._out.flush()
+                    write_answer(self._out, clean_output(text).rstrip("\n") + "\n")
                 if outcome not in ("completed", "guardrail"):
-                    self._err.write(clean_output(f"hermes: {reason} {hint}".rstrip()) + "\n")
+                    _tell(self._err, "hermes: " + _reason(event).replace("\n", "\n        "))
             case _:
                 pass
 
 
 class JsonFace:
-    """``--json``: every event as one line of JSON."""
+    """``--json``: every event as one line of JSON, in UTF-8 whatever the terminal speaks."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        reconfigure = getattr(out, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8")
 
     def show(self, event: Event) -> None:
-        self._out.write(encode_event(event).decode() + "\n")
-        self._out.flush()
+        write_answer(self._out, encode_event(event).decode() + "\n")
+
+
+def _reason(end: TurnEnded) -> str:
+    """What happened, and on a line of its own what to do next."""
+    return "\n".join(filter(None, (end.reason, end.hint))) or end.outcome
+
+
+def _tell(err: TextIO, text: str) -> None:
+    try:
+        err.write(clean_output(text) + "\n")
+        err.flush()
+    except (OSError, ValueError):
+        pass  # nobody reads it any more; the answer is what counts

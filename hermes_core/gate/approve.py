@@ -9,48 +9,16 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
 from hermes_core.gate.scan import INVISIBLE
 from hermes_core.patterns import lazy
+from hermes_plugins._approvals import Choice
 from hermes_plugins._errors import HermesError
-
-Choice: TypeAlias = Literal["once", "session", "always", "deny"]
 
 _OPERATORS = lazy(r"[\n\r;&|<>`$]")
 _CONTROLS = lazy(f"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{INVISIBLE.pattern}|[\u200c\u200d]")
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked. ``shown`` is the command or path in full, safe to print."""
-
-    call: str
-    tool: str
-    reason: str
-    shown: str
-    choices: tuple[Choice, ...] = ("once", "session", "always", "deny")
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What they said; ``reason`` in their own words goes to the model."""
-
-    choice: Choice
-    reason: str = ""
-
-
-class Approver(Protocol):
-    """A face's way to ask. ``can_ask`` is False where nobody would see the question."""
-
-    can_ask: bool
-
-    async def ask(self, question: Question) -> Answer:
-        """Show ``question`` and wait for the answer; the gate sets the time-out.
-
-        Raises:
-            EOFError: whoever should answer is gone.
-        """
 
 
 class Target(msgspec.Struct, frozen=True):

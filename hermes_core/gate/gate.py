@@ -16,21 +16,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from hermes_core.gate import commands
-from hermes_core.gate.approve import (
-    Answer,
-    Approvals,
-    Approver,
-    Question,
-    Subject,
-    Target,
-    rule_matches,
-    visible,
-)
+from hermes_core.gate.approve import Approvals, Subject, Target, rule_matches, visible
 from hermes_core.gate.audit import Audit
 from hermes_core.gate.commands import CommandRisk
 from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.redact import redact
 from hermes_core.gate.urls import host_risk
+from hermes_plugins._approvals import Answer, Approver, Question
 from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import Ask, CallView, Decision, Deny
 

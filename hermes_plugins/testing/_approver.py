@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from hermes_core.gate.approve import Answer, Question
+    from hermes_plugins._approvals import Answer, Question
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class FakeApprover:
         self._reason = reason
 
     async def ask(self, question: Question) -> Answer:
-        from hermes_core.gate.approve import Answer
+        from hermes_plugins._approvals import Answer
 
         self.seen.append(Seen(tool=question.tool, shown=question.shown, reason=question.reason))
         choice = self._answers.popleft() if self._answers else "deny"

@@ -22,8 +22,8 @@ from hermes_plugins.testing._server import ScriptedServer
 
 if TYPE_CHECKING:
     from hermes_core.agent.agent import Session
-    from hermes_core.gate.approve import Approver
     from hermes_core.runtime import Runtime
+    from hermes_plugins._approvals import Approver
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -242,7 +242,7 @@ async def test_a_result_over_its_budget_is_spilled_to_a_file_that_holds_all_of_i
             asked = await host.ask("go")
             text = results(asked)[0].text
             folder = host.runtime.paths.cache / "results"
-            spilled = [path for path in folder.rglob("*.txt")]
+            spilled = list(folder.rglob("*.txt"))
     assert len(text) < 5_000
     assert len(spilled) == 1
     assert str(spilled[0]) in text

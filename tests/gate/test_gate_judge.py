@@ -12,11 +12,12 @@ import msgspec
 import pytest
 
 from hermes_core.config_schema import GateSettings
-from hermes_core.gate.approve import Answer, Approvals, Question
+from hermes_core.gate.approve import Approvals
 from hermes_core.gate.audit import Audit
 from hermes_core.gate.gate import Gate, Verdict
 from hermes_core.gate.paths import ProtectedPaths
 from hermes_plugins import Allow, Ask, CallView, Decision, Deny, Effects
+from hermes_plugins._approvals import Answer, Question
 from hermes_plugins.testing import VirtualClock
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_plugins import Fetches, Tool, ToolContext, ToolError, hookimpl, tool
+from hermes_plugins import Fetches, ProviderError, Tool, ToolContext, ToolError, hookimpl, tool
 
 
 @tool(toolset="headline", label="url", effects=[Fetches(arg="url")], untrusted_output=True)
@@ -11,14 +11,16 @@ async def page_title(context: ToolContext, url: str) -> str:
     import re
     from html import unescape
 
-    response = await context.host.http.open("GET", url)
     try:
-        body = await response.read(limit=500_000)
-    finally:
-        await response.aclose()
+        response = await context.host.http.open("GET", url)
+        try:
+            body = await response.read(limit=500_000)
+        finally:
+            await response.aclose()
+    except ProviderError as error:  # what host.http raises when nothing can be reached
+        raise ToolError(f"{url}: {error.message}", kind="transient") from error
     if response.status != 200:
-        kind = "transient" if response.status in (429, 502, 503, 504) else "permanent"
-        raise ToolError(f"{url} answered with status {response.status}.", kind=kind)
+        raise ToolError(f"{url} answered with status {response.status}.")
     found = re.search(r"(?is)<title[^>]*>(.*?)</title>", body.decode("utf-8", "replace"))
     return " ".join(unescape(found[1]).split()) if found else "The page has no title."
 

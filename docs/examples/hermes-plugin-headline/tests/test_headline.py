@@ -30,6 +30,7 @@ async def test_the_title_of_a_page(hermes: HostFactory, model_server: ScriptedSe
 async def test_a_page_that_is_not_there(hermes: HostFactory, model_server: ScriptedServer) -> None:
     done = await titled(hermes, model_server, "http://127.0.0.1:1/")
     assert done.status == "failed"
+    assert done.summary.startswith("Error (transient): http://127.0.0.1:1/: ")
 
 
 async def test_without_a_person_the_own_network_stays_closed(

@@ -1,0 +1,20 @@
+"""The platform lines: an invented chat service. The connection stands in ``connection.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from hermes_plugins import ConfigSection, Meta, Section, hookimpl
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """Section ``plugins.lines``."""
+
+    server: Annotated[str, Meta(description="name or address of the service")] = "127.0.0.1"
+    port: Annotated[int, Meta(description="its port", ge=1, le=65535)] = 7070
+
+
+@hookimpl
+def hermes_register_config() -> list[ConfigSection]:
+    """Where the service is."""
+    return [ConfigSection(name="lines", schema=Settings)]
