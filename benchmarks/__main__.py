@@ -12,7 +12,7 @@ import argparse
 import platform
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -35,21 +35,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="hermes-bench-"))
         bench = Bench(Path(name), stack, with_peers=options.peers, full=options.full)
-        for row_name in options.only or ROWS:
-            print(f"measuring: {row_name}", file=sys.stderr, flush=True)
-            rows += ROWS[row_name](bench)
-        versions = bench.versions()
-    print(
-        "  ".join(f"{name} {version}" for name, version in versions.items()),
-        machine(),
-        "",
-        sep="\n",
-    )
-    print(render(rows, [peer.name for peer in bench.peers]), end="")
-    if options.json:
-        found = {"machine": machine(), "versions": versions, "rows": rows}
-        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+        try:
+            for row_name in options.only or ROWS:
+                print(f"measuring: {row_name}", file=sys.stderr, flush=True)
+                rows += ROWS[row_name](bench)
+        finally:  # whoever has no patience gets what there is
+            report(rows, bench.versions(), options.json)
     return 0
+
+
+def report(rows: Sequence[Row], versions: Mapping[str, str], file: Path | None) -> None:
+    """Print the table, and write it to ``file`` as JSON."""
+    print("  ".join(f"{name} {version}" for name, version in versions.items()))
+    print(machine(), render(rows, list(versions)[1:]), sep="\n\n", end="", flush=True)
+    if file is not None:
+        found = {"machine": machine(), "versions": versions, "rows": rows}
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
 
 
 def machine() -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchmarks.candidates import Candidate, Hermes, peers
-from benchmarks.installs import hermes_venv, python_of, venv_with
+from benchmarks.installs import PEERS, hermes_venv, python_of, venv_with
 from benchmarks.measure import Command, Costs, NotRun, run, run_interleaved
 from benchmarks.table import Figure
 
@@ -132,11 +132,16 @@ class Bench:
             costs[variant][name] = cost
         return costs
 
-    def figures(
-        self, costs: Mapping[str, Costs | NotRun], take: Callable[[Costs], float]
-    ) -> dict[str, Figure]:
-        """A number for each, or the reason why there is none."""
-        return {
-            name: str(cost) if isinstance(cost, NotRun) else take(cost)
-            for name, cost in costs.items()
-        }
+
+def figures(
+    costs: Mapping[str, Costs | NotRun], take: Callable[[Costs], float]
+) -> dict[str, Figure]:
+    """A number for each, or the reason why there is none."""
+    return {
+        name: str(cost) if isinstance(cost, NotRun) else take(cost) for name, cost in costs.items()
+    }
+
+
+def theirs(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    """Those of the peers."""
+    return {name: figures[name] for name in PEERS if name in figures}

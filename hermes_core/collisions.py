@@ -28,11 +28,13 @@ def refused(found: Sequence[Found], *, is_off: Callable[[Found], bool]) -> dict[
     """
     usable = [one for one in found if not is_off(one)]
     problems: dict[Found, Problem] = {}
+    homes = {one.value: one.distribution for one in usable if one.distribution}
     plugins = _grouped(usable, lambda one: one.plugin)
     for name, claimants in plugins.items():
-        owners = sorted({one.distribution or one.value for one in claimants})
+        # ``--plugin MODULE`` of an installed plugin is that plugin.
+        owners = sorted({one.distribution or homes.get(one.value, one.value) for one in claimants})
         values = sorted({one.value for one in claimants if one.group in HONOURED})
-        if len(owners) > 1 and len(values) != 1:
+        if len(owners) > 1:
             _refuse(problems, claimants, f"{_both(owners)} both call themselves the plugin {name}")
         elif len(values) > 1:
             text = f"its entry points name several plugins ({', '.join(values)})"

@@ -7,6 +7,7 @@ TLS context costs 78 ms (made once, on the first https request), and one client 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
@@ -186,6 +187,8 @@ def _translated(url: str, error: Exception) -> ProviderError:
         return _failure(url, f"no connection ({text})", "connection")
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | ValueError):
         return _failure(url, f"not a usable address ({error})", "bad_url")
+    if isinstance(error, httpx.RemoteProtocolError):
+        return _failure(url, "closed before the answer was complete", "connection")
     return _failure(url, f"the connection broke ({_reason(error)})", "connection")
 
 
@@ -193,6 +196,8 @@ def _reason(error: Exception) -> str:
     inner: BaseException = error
     while inner.__cause__ is not None or inner.__context__ is not None:
         inner = inner.__cause__ or inner.__context__ or inner
+    if isinstance(inner, OSError) and inner.errno is not None and inner.errno > 0:
+        return os.strerror(inner.errno)  # asyncio's own text repeats the address as a tuple
     return str(inner) or str(error) or type(error).__name__
 
 

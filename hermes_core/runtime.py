@@ -516,6 +516,7 @@ async def open_runtime(
     """
     if problem := check_home(paths):
         raise HermesError(problem)
+    paths.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = load_config(paths, cwd=cwd, environ=environ, overrides=overrides)
     return Runtime(
         config=config,

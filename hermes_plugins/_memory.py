@@ -23,7 +23,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryBackend(Protocol):
-    """Five methods; every one may be slow, none may raise past its deadline."""
+    """Four methods; every one may be slow, none may raise past its deadline."""
 
     async def recall(self, query: str, *, session_id: str, limit: int = 5) -> Sequence[Recalled]:
         """What may help with ``query``."""

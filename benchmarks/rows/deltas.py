@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, theirs
 from benchmarks.candidates import asking
 from benchmarks.measure import NotRun
-from benchmarks.rows.startup import peers_of
 from benchmarks.rows.turns import a_turn
 from benchmarks.table import Figure, Row
 
@@ -43,7 +42,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         target=used / 5,
         measured=figures["hermes"],
         floor=yardstick,
-        peers=peers_of(figures, "hermes", "openai"),
+        peers=theirs(figures),
         note="floor: openai's client only iterating; to reach: a fifth of it",
     )
 

@@ -15,9 +15,9 @@ TOOLSETS = "file,terminal,todo,clarify,memory"
 
 
 class Request(msgspec.Struct):
-    """A recorded request; the parts stay as they were sent."""
+    """A recorded request; the parts stay as they were sent. Some ask about the model: no messages."""
 
-    messages: msgspec.Raw
+    messages: msgspec.Raw = msgspec.Raw(b"[]")
     tools: msgspec.Raw = msgspec.Raw(b"[]")
 
 

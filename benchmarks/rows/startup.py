@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, figures, theirs
 from benchmarks.candidates import asking
 from benchmarks.measure import Costs
-from benchmarks.table import Figure, Row
+from benchmarks.table import Row
 
 MEGABYTE = 1e6
-OURS = ("hermes", "floor", "configured")
-
-
-def peers_of(figures: dict[str, Figure], *ours: str) -> dict[str, Figure]:
-    """The figures that are not ours."""
-    return {name: figure for name, figure in figures.items() if name not in ours}
 
 
 def version(bench: Bench) -> Iterator[Row]:
     """``--version``."""
     costs = bench.compare({"": lambda one: one.show_version()}, times=15)[""]
-    cpu = bench.figures(costs, lambda cost: cost.cpu)
+    cpu = figures(costs, lambda cost: cost.cpu)
     yield Row(
         figure="--version, CPU",
         unit="s",
         digits=3,
         target=0.06,
         measured=cpu["hermes"],
-        peers=peers_of(cpu, "hermes"),
+        peers=theirs(cpu),
     )
 
 
@@ -40,8 +34,8 @@ def question(bench: Bench) -> Iterator[Row]:
     ask = asking("say")
     beside = {("", "floor"): floor, ("", "configured"): ask(configured)}
     costs = bench.compare({"": ask}, times=15, beside=beside)[""]
-    cpu = bench.figures(costs, lambda cost: cost.cpu)
-    peak = bench.figures(costs, lambda cost: cost.peak / MEGABYTE)
+    cpu = figures(costs, lambda cost: cost.cpu)
+    peak = figures(costs, lambda cost: cost.peak / MEGABYTE)
     hermes = costs["hermes"]
     yield Row(
         figure="one question, one answer, CPU",
@@ -50,7 +44,7 @@ def question(bench: Bench) -> Iterator[Row]:
         target=0.32,
         measured=cpu["hermes"],
         floor=cpu["floor"],
-        peers=peers_of(cpu, *OURS),
+        peers=theirs(cpu),
         note=f"quartiles {hermes.spread:.3f} s apart" if isinstance(hermes, Costs) else "",
     )
     yield Row(
@@ -68,5 +62,5 @@ def question(bench: Bench) -> Iterator[Row]:
         target=48,
         measured=peak["hermes"],
         floor=peak["floor"],
-        peers=peers_of(peak, *OURS),
+        peers=theirs(peak),
     )

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, theirs
 from benchmarks.candidates import answer_of, asking
 from benchmarks.measure import Command, Costs, NotRun, run_interleaved
-from benchmarks.rows.startup import peers_of
 from benchmarks.table import Figure, Row
 
 TURNS = 40
@@ -38,7 +37,7 @@ def early(bench: Bench) -> Iterator[Row]:
         digits=1,
         target=5,
         measured=figures["hermes"],
-        peers=peers_of(figures, "hermes"),
+        peers=theirs(figures),
     )
 
 

@@ -289,6 +289,9 @@ class Run:
             if result.outcome == "completed":
                 result = _failed(error)
         end = TurnEnded(
+            time=parts.clock.now(),
+            session=parts.info.id,
+            turn=active.turn,
             outcome=result.outcome,
             text=result.text,
             reason=parts.redact(result.reason),

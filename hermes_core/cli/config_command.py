@@ -30,7 +30,14 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSO
 @click.group("config", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Show and change settings."""
+    """Show and change settings.
+
+    \b
+    Examples:
+      hermes config                            every setting
+      hermes config set model.name openrouter/openai/gpt-5
+      hermes config set OPENROUTER_API_KEY     goes to .env, and is not shown
+    """
     if ctx.invoked_subcommand is None:
         ctx.invoke(show)
 
@@ -39,7 +46,12 @@ def command(ctx: click.Context) -> None:
 @_as_json
 @click.pass_context
 def show(ctx: click.Context, as_json: bool = False) -> None:
-    """Every setting, and where it comes from."""
+    """Every setting, and where it comes from.
+
+    \b
+    Example:
+      hermes config show
+    """
     rows = list(_rows(load(ctx)))
     if as_json:
         click.echo(_json({row.key: {"value": row.value, **_place(row.origin)} for row in rows}))
@@ -55,7 +67,12 @@ def show(ctx: click.Context, as_json: bool = False) -> None:
 @_as_json
 @click.pass_context
 def get(ctx: click.Context, key: str, as_json: bool) -> None:
-    """The value of KEY."""
+    """The value of KEY.
+
+    \b
+    Example:
+      hermes config get agent.max_turns
+    """
     key = canonical_key(key)
     config = load(ctx)
     rows = [row for row in _rows(config) if row.key == key or row.key.startswith(f"{key}.")]
@@ -77,6 +94,11 @@ def set_(ctx: click.Context, key: str, value: str | None) -> None:
 
     A variable such as OPENAI_API_KEY goes to .env. Without VALUE it is asked for, unseen, or read from
     standard input, so that it stays out of the shell's history.
+
+    \b
+    Examples:
+      hermes config set agent.max_turns 50
+      hermes config set OPENROUTER_API_KEY      asks for it
     """
     from hermes_core import config_edit
 
@@ -95,7 +117,12 @@ def set_(ctx: click.Context, key: str, value: str | None) -> None:
 @click.argument("key")
 @click.pass_context
 def unset(ctx: click.Context, key: str) -> None:
-    """Remove KEY from hermes.yaml, or a variable from .env."""
+    """Remove KEY from hermes.yaml, or a variable from .env.
+
+    \b
+    Example:
+      hermes config unset agent.max_turns
+    """
     from hermes_core import config_edit
 
     removed = config_edit.unset_value(_paths(ctx), key, declared_env=_declared_env(ctx))
@@ -106,7 +133,12 @@ def unset(ctx: click.Context, key: str) -> None:
 @_as_json
 @click.pass_context
 def path(ctx: click.Context, as_json: bool) -> None:
-    """Where hermes.yaml is."""
+    """Where hermes.yaml is.
+
+    \b
+    Example:
+      hermes config path
+    """
     paths = _paths(ctx)
     file = paths.home / SETTINGS_FILE
     if not as_json:
@@ -121,7 +153,12 @@ def path(ctx: click.Context, as_json: bool) -> None:
 @_as_json
 @click.pass_context
 def check(ctx: click.Context, as_json: bool) -> None:
-    """Tell what is wrong with the settings; exit status 1 when something is."""
+    """Tell what is wrong with the settings; exit status 1 when something is.
+
+    \b
+    Example:
+      hermes config check
+    """
     paths = _paths(ctx)
     config = read_config(paths, cwd=_folder(paths), environ=process_environment())
     problems = list(config.problems)
@@ -141,7 +178,12 @@ def check(ctx: click.Context, as_json: bool) -> None:
 @command.command()
 @_as_json
 def schema(as_json: bool) -> None:
-    """The JSON Schema of hermes.yaml, for editors."""
+    """The JSON Schema of hermes.yaml, for editors.
+
+    \b
+    Example:
+      hermes config schema > hermes.schema.json
+    """
     del as_json
     click.echo(_json(json_schema()))
 

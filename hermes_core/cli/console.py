@@ -62,18 +62,21 @@ def write_answer(out: TextIO, text: str, *, flush: bool = True) -> None:
 
 
 def let_go(out: TextIO) -> None:
-    """Close the reserved stdout; what could not be written was said before."""
-    if out is not sys.stdout and out is not sys.stderr:
-        try:
-            out.close()
-        except OSError:
-            pass
+    """Write out what is left; what cannot be written was said before, and is dropped."""
+    try:
+        out.flush()
+    except (OSError, ValueError):
+        _point_at_nothing(out)
 
 
 def silence_stdout() -> None:
     """The reader of our output is gone; keep the interpreter from complaining at exit."""
+    _point_at_nothing(sys.stdout)
+
+
+def _point_at_nothing(stream: TextIO) -> None:
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):
         pass
 

@@ -22,6 +22,7 @@ from hermes_plugins._events import (
     ToolProgress,
     ToolStarted,
     TurnEnded,
+    TurnStarted,
     encode_event,
 )
 
@@ -33,14 +34,22 @@ class Face(Protocol):
         """Show one event."""
 
 
+SLOW_SECONDS = 3.0
+"""A tool call that took longer is told so."""
+
+
 class PlainFace:
-    """Streams the answer, and tells each tool call in a line."""
+    """Streams the answer, and tells each tool call in a line.
+
+    A blank line stands before an answer, wherever it begins: after the question, after tool calls.
+    """
 
     def __init__(self, out: TextIO, err: TextIO, *, show_reasoning: bool = False) -> None:
         self._out = out
         self._err = err
         self._show_reasoning = show_reasoning
         self._open_line = False
+        self._gap = False
         self._flush = out.isatty()
 
     def show(self, event: Event) -> None:
@@ -56,19 +65,18 @@ class PlainFace:
                 self._line(f"· {tool} {label}".rstrip())
             case ToolProgress(text=text):
                 self._line(f"  {text}")
-            case ToolDone(tool=tool, status=status, summary=summary, seconds=seconds):
-                if status != "ok":
-                    self._line(f"  {status}: {summary}")
-                elif seconds >= 1:
-                    self._line(f"  done in {seconds:.1f} s")
-            case Retrying(detail=detail, attempt=attempt, delay=delay):
-                self._line(f"{detail} Trying again in {delay:.0f} s (attempt {attempt + 1}).")
+            case ToolDone():
+                self._tool_done(event)
+            case Retrying(detail=detail, delay=delay):
+                self._line(_retry(detail, delay))
             case Steered(text=text):
                 self._line(f"(passed on: {text})")
             case Notice(text=text):
                 self._line(text)
             case ApprovalAsked():
                 self._end_line()
+            case TurnStarted():
+                self._gap = True
             case TurnEnded():
                 self._ended(event)
             case _:
@@ -76,8 +84,23 @@ class PlainFace:
 
     def _text(self, text: str) -> None:
         text = clean_output(text)
+        if self._gap and text:
+            self._gap = False
+            _tell(self._err, "")
         write_answer(self._out, text, flush=self._flush)
         self._open_line = not text.endswith("\n") if text else self._open_line
+
+    def _tool_done(self, done: ToolDone) -> None:
+        match done.status:
+            case "ok":
+                if done.seconds >= SLOW_SECONDS:
+                    self._line(f"  done in {done.seconds:.0f} s")
+            case "blocked" | "cancelled":  # it never began, so no line of it is there yet
+                self._line(f"· {done.tool} was not run: {done.summary}")
+            case "interrupted":
+                self._line("  interrupted")
+            case status:
+                self._line(f"  {status}: {done.summary}")
 
     def _ended(self, end: TurnEnded) -> None:
         self._end_line()
@@ -95,6 +118,7 @@ class PlainFace:
 
     def _line(self, text: str) -> None:
         self._end_line()
+        self._gap = True
         _tell(self._err, text)
 
 
@@ -108,7 +132,7 @@ class AnswerFace:
     def show(self, event: Event) -> None:
         match event:
             case Retrying(detail=detail, delay=delay):
-                _tell(self._err, f"{detail} Trying again in {delay:.0f} s.")
+                _tell(self._err, _retry(detail, delay))
             case Notice(text=text):
                 _tell(self._err, text)
             case ToolDone(tool=tool, status="blocked", summary=summary):
@@ -133,6 +157,10 @@ class JsonFace:
 
     def show(self, event: Event) -> None:
         write_answer(self._out, encode_event(event).decode() + "\n")
+
+
+def _retry(detail: str, delay: float) -> str:
+    return f"{detail.rstrip('.')}. Trying again in {max(1, round(delay))} s."
 
 
 def _reason(end: TurnEnded) -> str:

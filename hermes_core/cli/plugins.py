@@ -56,7 +56,12 @@ def command() -> None:
 @_JSON
 @click.pass_context
 def list_plugins(ctx: click.Context, as_json: bool) -> None:
-    """Every plugin that was found: on, off or failed, and why."""
+    """Every plugin that was found: on, off or failed, and why.
+
+    \b
+    Example:
+      hermes plugins list
+    """
     rows = _with_runtime(ctx, _rows)
     if as_json:
         _print_json(rows)
@@ -79,7 +84,12 @@ def list_plugins(ctx: click.Context, as_json: bool) -> None:
 @_JSON
 @click.pass_context
 def info(ctx: click.Context, name: str, as_json: bool) -> None:
-    """One plugin: where it comes from and what it contributes."""
+    """One plugin: where it comes from and what it contributes.
+
+    \b
+    Example:
+      hermes plugins info file
+    """
     row = _one(_with_runtime(ctx, _rows), name)
     if as_json:
         _print_json(row)
@@ -103,7 +113,12 @@ def info(ctx: click.Context, name: str, as_json: bool) -> None:
 @_JSON
 @click.pass_context
 def why(ctx: click.Context, tool: str, as_json: bool) -> None:
-    """Where a tool comes from, or why it is not there."""
+    """Where a tool comes from, or why it is not there.
+
+    \b
+    Example:
+      hermes plugins why read_file
+    """
 
     async def look(runtime: Runtime) -> dict[str, str]:
         await _load_everything(runtime)
@@ -141,7 +156,12 @@ def why(ctx: click.Context, tool: str, as_json: bool) -> None:
 @_JSON
 @click.pass_context
 def profile(ctx: click.Context, as_json: bool) -> None:
-    """What each plugin costs to load, in milliseconds of wall time."""
+    """What each plugin costs to load, in milliseconds of wall time.
+
+    \b
+    Example:
+      hermes plugins profile
+    """
 
     async def measure(runtime: Runtime) -> list[dict[str, object]]:
         await _load_everything(runtime)
@@ -171,7 +191,12 @@ def profile(ctx: click.Context, as_json: bool) -> None:
 @click.argument("name")
 @click.pass_context
 def enable(ctx: click.Context, name: str) -> None:
-    """Switch a plugin on."""
+    """Switch a plugin on.
+
+    \b
+    Example:
+      hermes plugins enable weather
+    """
     from hermes_core.cli.plugin_switch import switch
 
     row = _one(_with_runtime(ctx, _rows), name)
@@ -183,7 +208,12 @@ def enable(ctx: click.Context, name: str) -> None:
 @click.argument("name")
 @click.pass_context
 def disable(ctx: click.Context, name: str) -> None:
-    """Switch a plugin off; also one that keeps Hermes from starting."""
+    """Switch a plugin off; also one that keeps Hermes from starting.
+
+    \b
+    Example:
+      hermes plugins disable weather
+    """
     from hermes_core.cli.plugin_switch import switch
 
     switch(paths_of(ctx), name, on=False)
@@ -226,7 +256,12 @@ def install(ctx: click.Context, distribution: str, yes: bool) -> None:
 @click.argument("distribution")
 @click.pass_context
 def uninstall(ctx: click.Context, distribution: str) -> None:
-    """Remove a distribution; its settings stay."""
+    """Remove a distribution; its settings stay.
+
+    \b
+    Example:
+      hermes plugins uninstall hermes-plugin-weather
+    """
     from hermes_core.cli.plugin_install import uninstall_distribution
 
     uninstall_distribution(distribution, paths_of(ctx))
@@ -261,7 +296,12 @@ def new(name: str, kind: str, folder: str) -> None:
 @_JSON
 @click.pass_context
 def check(ctx: click.Context, name: str | None, as_json: bool) -> None:
-    """Load every plugin that is on (or one) and report what is wrong; exit status 1 then."""
+    """Load every plugin that is on (or one) and report what is wrong; exit status 1 then.
+
+    \b
+    Example:
+      hermes plugins check weather
+    """
     rows = _with_runtime(ctx, _rows)
     chosen = [_one(rows, name)] if name else rows
     failed = [row for row in chosen if row.state == "failed"]

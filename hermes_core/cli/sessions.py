@@ -14,7 +14,9 @@ import msgspec
 from hermes_core.agent.cleaning import clean_output
 from hermes_core.cli.context import paths_of
 from hermes_core.clock import SystemClock
+from hermes_core.paths import check_home
 from hermes_core.store.sqlite import Store
+from hermes_plugins._errors import HermesError
 from hermes_plugins._messages import Message
 from hermes_plugins._store import SessionInfo
 
@@ -40,7 +42,12 @@ def command() -> None:
 @_JSON
 @click.pass_context
 def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
-    """Sessions by last use, newest first."""
+    """Sessions by last use, newest first.
+
+    \b
+    Example:
+      hermes sessions list -n 50
+    """
     found = _with_store(ctx, lambda store: store.list(limit=limit))
     if as_json:
         _print_json(found)
@@ -59,7 +66,12 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
 @_JSON
 @click.pass_context
 def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -> None:
-    """The messages of a session (id, unique beginning of an id, or title)."""
+    """The messages of a session (id, unique beginning of an id, or title).
+
+    \b
+    Example:
+      hermes sessions show 20261130_101500_ab12cd --tools
+    """
 
     async def read(store: Store) -> tuple[SessionInfo, list[Message]]:
         from hermes_core.runtime import find_session
@@ -82,7 +94,12 @@ def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -
 @_JSON
 @click.pass_context
 def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """Messages with these words; quotes keep words together."""
+    """Messages with these words; quotes keep words together.
+
+    \b
+    Example:
+      hermes sessions search docker '"exit code 137"'
+    """
     answer = _with_store(ctx, lambda store: store.search(" ".join(query), limit=limit))
     if as_json:
         _print_json(answer)
@@ -103,7 +120,12 @@ def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_j
 )
 @click.pass_context
 def export_session(ctx: click.Context, session: str, output: str) -> None:
-    """A session as JSON lines: a header, then one message a line."""
+    """A session as JSON lines: a header, then one message a line.
+
+    \b
+    Example:
+      hermes sessions export 20261130_101500_ab12cd -o session.jsonl
+    """
 
     async def read(store: Store) -> bytes:
         from hermes_core.runtime import find_session
@@ -118,8 +140,12 @@ def export_session(ctx: click.Context, session: str, output: str) -> None:
 def _with_store(ctx: click.Context, work: Callable[[Store], Awaitable[T]]) -> T:
     """Open the store for one question."""
 
+    paths = paths_of(ctx)
+    if problem := check_home(paths):
+        raise HermesError(problem)
+
     async def run() -> T:
-        store = Store(paths_of(ctx).home / "state.db", clock=SystemClock(), process="cli")
+        store = Store(paths.home / "state.db", clock=SystemClock(), process="cli")
         try:
             return await work(store)
         finally:

@@ -19,12 +19,26 @@ import msgspec
 from hermes_core.route.assemble import Assembled, Assembler
 from hermes_core.route.classify import Failure, classify
 from hermes_core.route.pricing import priced
-from hermes_core.route.retry import RetryPolicy, delay
+from hermes_core.route.retry import RetryPolicy, asked_wait, delay, wait_text
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import Delta, Dialect, Endpoint, ModelRequest
 from hermes_plugins._errors import ProviderError
 from hermes_plugins._providers import ModelInfo, ProviderProfile
 
+NEEDS_ANOTHER_REQUEST = frozenset(
+    {
+        "context_overflow",
+        "long_context_tier",
+        "payload_too_large",
+        "output_too_large",
+        "image_too_large",
+        "invalid_encrypted_content",
+        "thinking_signature",
+        "multimodal_tool_content_unsupported",
+        "grammar_pattern",
+    }
+)
+"""Reasons for which the same request only fails again."""
 RESCHEDULE_SECONDS = 1.0
 """How exactly the pause between deltas is bounded; moving the limit at each delta costs too much."""
 
@@ -108,15 +122,18 @@ async def ask(
             error,
             profile=route.profile,
             model=route.label,
+            url=route.endpoint.url,
             window=route.model.context_length,
             prompt_tokens=assembled.usage.input,
         )
         await listener.failed(error, failure, attempt)
         pause: float | None = None
-        if failure.retryable and not reader.has_shown and attempt < policy.attempts:
-            pause = delay(
-                policy, attempt, headers=error.headers, now=clock.now(), random=random.random
-            )
+        may_help = failure.retryable and failure.reason not in NEEDS_ANOTHER_REQUEST
+        if may_help and not reader.has_shown and attempt < policy.attempts:
+            now = clock.now()
+            pause = delay(policy, attempt, headers=error.headers, now=now, random=random.random)
+            if pause is None:
+                failure = _with_wait(failure, asked_wait(error.headers, now=now))
         if pause is None:
             return Answer(assembled=assembled, failure=failure, attempts=attempt)
         await listener.retrying(failure, attempt, pause)
@@ -125,16 +142,24 @@ async def ask(
             return Answer(assembled=assembled, interrupted=True, attempts=attempt)
 
 
+def _with_wait(failure: Failure, seconds: float | None) -> Failure:
+    """The failure, with when the provider wants to be asked again."""
+    if not seconds:
+        return failure
+    text = f"{failure.user_text.rstrip('.')}. It asks to come back {wait_text(seconds)}."
+    return msgspec.structs.replace(failure, user_text=text)
+
+
 def _complaint(assembled: Assembled) -> ProviderError | None:
     """What is wrong with an answer that came without an error."""
     empty = not (assembled.text or assembled.tool_calls or assembled.reasoning)
     if assembled.finish is None:
         if empty:
-            return ProviderError("the stream ended before it began", reason="empty_response")
+            return ProviderError("", reason="empty_response")
         if not assembled.tool_calls:
-            return ProviderError("the connection ended in the middle of the answer", reason="cut")
+            return ProviderError("", reason="cut")
     if empty and assembled.finish in ("stop", "unknown"):
-        return ProviderError("the model gave an empty answer", reason="empty_response")
+        return ProviderError("", reason="empty_response")
     return None
 
 

@@ -58,11 +58,13 @@ def classify(
     *,
     profile: ProviderProfile | None = None,
     model: str = "",
+    url: str = "",
     window: int = 0,
     prompt_tokens: int = 0,
 ) -> Failure:
     """Say what ``error`` means.
 
+    ``url`` is where the request went; it is shown where it may be the mistake.
     ``window`` and ``prompt_tokens`` (an estimate) may be 0, unknown: a connection that breaks under
     a nearly full window is an overflow that the server did not name.
     """
@@ -75,9 +77,13 @@ def classify(
     if reason in ("context_overflow", "output_too_large"):
         reason, limit = _overflow(reason, words)
     row = REASONS.get(reason, REASONS["unknown"])
-    detail = ""
+    what, hint, detail = row.text, row.hint, ""
     if reason == "model_not_found" and model:
         detail = f" {model}"
+    elif reason == "endpoint_not_found" and url:
+        detail = f" {url.partition('?')[0]}"  # a query may hold a key
+    elif reason == "connection" and "no connection" not in words:
+        what, hint = "broke the connection", REASONS["cut"].hint
     elif reason == "context_overflow" and window:
         detail = f" for the window of {window:,} tokens"
     name = (profile.name or profile.id) if profile is not None else "The provider"
@@ -88,8 +94,8 @@ def classify(
         rotate="K" in row.flags,
         fallback="F" in row.flags,
         output_limit=limit,
-        user_text=_user_text(error, name, row.text + detail),
-        hint=error.hint or row.hint.format(key=_key_name(profile)),
+        user_text=_user_text(error, name, what + detail),
+        hint=error.hint or hint.format(key=_key_name(profile)),
     )
 
 
@@ -153,7 +159,7 @@ def _key_name(profile: ProviderProfile | None) -> str:
 
 
 def _user_text(error: ProviderError, name: str, what: str) -> str:
-    status = f" (HTTP {error.status})" if error.status else ""
+    status = f" (HTTP {error.status})" if error.status >= 400 else ""
     words = server_words(error)
     return f"{name} {what}{status}: {words}" if words else f"{name} {what}{status}."
 

@@ -25,6 +25,7 @@ _OTHER_MODEL = "Try another model: hermes chat --model PROVIDER/MODEL"
 _KEY = "Set a valid key: hermes config set {key} …"
 _SHORTER = "Start a new session, or use a model with a larger window: hermes chat --model …"
 _URL = "Check the address: hermes config set model.base_url URL (many end in /v1)"
+_AGAIN = "Ask again, or use another model: hermes chat --model PROVIDER/MODEL"
 _WAIT = "Wait a little, or use another model: hermes chat --model PROVIDER/MODEL"
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
@@ -37,10 +38,10 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "overloaded": Reason("RF", "is overloaded", _WAIT),
         "server_error": Reason("RF", "had an internal error", _WAIT),
         "timeout": Reason("RF", "did not answer in time", _OTHER_MODEL),
-        "connection": Reason("RF", "could not be reached, or broke the connection", _URL),
+        "connection": Reason("RF", "could not be reached", _URL),
         "malformed_response": Reason("RF", "sent an answer that cannot be read", _URL),
         "empty_response": Reason("RF", "gave an empty answer", _OTHER_MODEL),
-        "cut": Reason("RF", "broke off in the middle of the answer", _OTHER_MODEL),
+        "cut": Reason("RF", "broke off in the middle of the answer", _AGAIN),
         "ssl_cert_verification": Reason(
             "", "has a certificate that cannot be verified", "Check the proxy and the clock."
         ),

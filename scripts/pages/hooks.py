@@ -107,7 +107,9 @@ def _titles() -> dict[str, str]:
         for found in re.finditer(r"^# -{20,}\n# (.+)\n# -{20,}$", text, re.MULTILINE)
     ]
     functions = [
-        (node.lineno, node.name) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
+        (node.lineno, node.name)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef)
     ]
     found: dict[str, str] = {}
     for line, title in marks:
