@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -72,6 +73,11 @@ class TaskGroup:
         for task in self._running:
             task.cancel()
 
+    async def ended(self) -> None:
+        """Return when no task runs any more."""
+        while self._running:
+            await asyncio.wait(self._running)
+
     def _start(self, name: str, coro: Coroutine[object, object, None]) -> None:
         if self._is_closed:  # it stopped while a thread's call was on its way
             coro.close()
@@ -116,9 +122,12 @@ class Handle:
         self._tasks = TaskGroup(plugin, self._task_failed)
         self.tasks: Tasks = self._tasks
 
-    def close(self) -> None:
-        """End the plugin's background tasks."""
+    async def stop(self, seconds: float) -> None:
+        """End the plugin's background tasks; they get ``seconds`` to clean up."""
         self._tasks.cancel()
+        with suppress(TimeoutError):
+            async with self.clock.timeout(seconds):
+                await self._tasks.ended()
 
     def _task_failed(self, name: str, error: BaseException) -> None:
         host = self._host()

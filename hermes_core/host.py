@@ -345,6 +345,7 @@ class PluginHost:
                 "tuple[PromptSection, ...]", declared["hermes_register_prompt_sections"]
             ),
             config=cast("tuple[ConfigSection, ...]", declared["hermes_register_config"]),
+            hooks=tuple(functions),
             seconds=self._clock.monotonic() - started,
         )
         problem = declaration_problem(

@@ -33,6 +33,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     providers: tuple[ProviderProfile, ...] = ()
     prompt_sections: tuple[PromptSection, ...] = ()
     config: tuple[ConfigSection, ...] = ()
+    hooks: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
+from hermes_core.threads import Threads
+from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._tools import Tool
 
 AVAILABLE_SECONDS = 30.0
 """How long an ``available()`` answer is kept (reference: registry rules)."""
+PROBE_SECONDS = 2.0
+"""How long a probe may take; it is asked before the first word of a session."""
+
+_log = logging.getLogger("hermes.registry")
 
 
 class Owned(msgspec.Struct, frozen=True):
@@ -68,22 +76,39 @@ def permitted(
 
 
 class Availability:
-    """Asks tools whether they can be used now, and remembers the answer for 30 seconds."""
+    """Asks tools whether they can be used now, and remembers the answers for 30 seconds."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
+    def __init__(self, clock: Clock, threads: Threads) -> None:
+        self._clock = clock
+        self._threads = threads
         self._answers: dict[str, tuple[float, str]] = {}
 
-    def reason(self, tool: Tool) -> str:
-        """ "" or why the tool cannot be used; a probe that raises is a reason too."""
-        if tool.available is None:
+    async def reasons(self, tools: Iterable[Tool]) -> Mapping[str, str]:
+        """Why tools cannot be used, by name; those that can are not in it.
+
+        The probes run side by side, in threads. One that raises or hangs is a reason too.
+        """
+        asked = list(tools)
+        answers = await asyncio.gather(*(self._reason(tool) for tool in asked))
+        return {tool.name: text for tool, text in zip(asked, answers, strict=True) if text}
+
+    async def _reason(self, tool: Tool) -> str:
+        probe = tool.available
+        if probe is None:
             return ""
         asked, answer = self._answers.get(tool.name, (float("-inf"), ""))
-        if self._now() - asked < AVAILABLE_SECONDS:
+        if self._clock.monotonic() - asked < AVAILABLE_SECONDS:
             return answer
-        try:
-            answer = tool.available()
-        except Exception as error:
-            answer = f"its check failed ({type(error).__name__}: {error})"
-        self._answers[tool.name] = (self._now(), answer)
+        answer = await self._ask(tool.name, probe)
+        self._answers[tool.name] = (self._clock.monotonic(), answer)
         return answer
+
+    async def _ask(self, name: str, probe: Callable[[], str]) -> str:
+        try:
+            async with self._clock.timeout(PROBE_SECONDS):
+                return str(await self._threads.run(probe) or "")
+        except TimeoutError:
+            return f"its check took longer than {PROBE_SECONDS:g} s"
+        except (Exception, SystemExit) as error:
+            _log.warning("the check of tool %s failed", name, exc_info=error)
+            return f"its check failed ({type(error).__name__}: {error})".partition("\n")[0]

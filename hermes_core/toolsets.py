@@ -32,8 +32,9 @@ def select(
     *,
     named: Mapping[str, ToolsetSettings],
     installed: Collection[str],
+    off: Mapping[str, str] = {},
 ) -> Selection:
-    """Resolve names to installed toolsets and single tools.
+    """Resolve names to installed toolsets and single tools. ``off`` says why others are not on.
 
     Raises:
         UsageError: a name is neither installed nor a named set, or sets include each other.
@@ -51,6 +52,8 @@ def select(
                 add(included, (*path, name))
         elif name in installed:
             toolsets[name] = None
+        elif name in off:
+            raise UsageError(f"toolset {name} is {off[name]}")
         else:
             raise UsageError(
                 f"no toolset {name!r} is installed{_guess(name, [*installed, *named])}.",

@@ -77,6 +77,9 @@ if TYPE_CHECKING:
     from hermes_plugins._events import UnknownEvent as UnknownEvent
     from hermes_plugins._events import decode_event as decode_event
     from hermes_plugins._events import encode_event as encode_event
+    from hermes_plugins._faces import FaceSession as FaceSession
+    from hermes_plugins._faces import RunHandle as RunHandle
+    from hermes_plugins._faces import SessionWish as SessionWish
     from hermes_plugins._host import Host as Host
     from hermes_plugins._host import Paths as Paths
     from hermes_plugins._host import PromptContext as PromptContext
@@ -160,6 +163,7 @@ _HOME: dict[str, str] = {
     "Environment": "_environments",
     "Event": "_events",
     "ExecResult": "_environments",
+    "FaceSession": "_faces",
     "Fetches": "_effects",
     "FileStat": "_environments",
     "Finish": "_dialects",
@@ -205,6 +209,7 @@ _HOME: dict[str, str] = {
     "RequestStarted": "_events",
     "ResultView": "_decisions",
     "Retrying": "_events",
+    "RunHandle": "_faces",
     "Runs": "_effects",
     "SearchAnswer": "_store",
     "SearchHit": "_store",
@@ -213,6 +218,7 @@ _HOME: dict[str, str] = {
     "SessionBusy": "_errors",
     "SessionInfo": "_store",
     "SessionReader": "_store",
+    "SessionWish": "_faces",
     "SseDecoder": "_http",
     "Steered": "_events",
     "StoreError": "_errors",
@@ -284,6 +290,7 @@ __all__ = [
     "Environment",
     "Event",
     "ExecResult",
+    "FaceSession",
     "Fetches",
     "FileStat",
     "Finish",
@@ -328,6 +335,7 @@ __all__ = [
     "RequestStarted",
     "ResultView",
     "Retrying",
+    "RunHandle",
     "Runs",
     "SearchAnswer",
     "SearchHit",
@@ -336,6 +344,7 @@ __all__ = [
     "SessionBusy",
     "SessionInfo",
     "SessionReader",
+    "SessionWish",
     "SseDecoder",
     "Steered",
     "StoreError",

@@ -119,4 +119,4 @@ class Dialect(Protocol):
         """
 
     def encode(self, request: ModelRequest) -> bytes:
-        """The body that `stream` would send; for benches, tests and ``hermes prompt``."""
+        """The body that `stream` would send; for benches and tests."""

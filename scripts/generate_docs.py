@@ -1,4 +1,4 @@
-"""Writes what is made from source: four reference pages, and the code blocks of all others.
+"""Writes what is made from source: six reference pages, and the code blocks of all others.
 
 ``python scripts/generate_docs.py`` writes them, after those of ``generate_config_docs.py``; with
 ``--check`` both only say whether they are current, with exit status 1 when they are not.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pages import cli, errors, events, includes, kit, testing
+from pages import cli, errors, events, hooks, includes, kit, testing
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -21,7 +21,14 @@ CONFIG = ROOT / "scripts" / "generate_config_docs.py"
 
 def texts() -> Iterator[tuple[Path, str]]:
     """Every file that is made here, and its text."""
-    made = {"kit": kit, "testing": testing, "events": events, "errors": errors, "cli": cli}
+    made = {
+        "kit": kit,
+        "hooks": hooks,
+        "testing": testing,
+        "events": events,
+        "errors": errors,
+        "cli": cli,
+    }
     for name, module in made.items():
         yield REFERENCE / f"{name}.md", module.page()
     yield from includes.included()

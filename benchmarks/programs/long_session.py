@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from hermes_core.paths import resolve_paths
-from hermes_core.runtime import SessionWish, open_runtime
-from hermes_plugins import ToolStarted
+from hermes_core.runtime import open_runtime
+from hermes_plugins import SessionWish, ToolStarted
 
 TURNS = 50
 

@@ -18,12 +18,26 @@ from typing import Final, Protocol, cast
 import msgspec
 
 from hermes_core.agent.arguments import fit_arguments, parse_arguments
+from hermes_core.agent.calls import (
+    Outcome,
+    Prepared,
+    failed_call,
+    first_line,
+    interrupted_call,
+    label_of,
+    not_run,
+    outcome_of,
+    segments,
+    typed_outcome,
+    verdict_line,
+    view_of,
+)
 from hermes_core.agent.context import CallContext, CancelFlag, SessionState
-from hermes_core.agent.guardrails import Guardrails
+from hermes_core.agent.guardrails import Finding, Guardrails
 from hermes_core.agent.results import ResultBudgets, fence, fit_result
 from hermes_core.dispatch import Dispatch
-from hermes_core.gate.gate import Gate, Verdict
-from hermes_core.registry import Owned, Toolbox
+from hermes_core.gate.gate import Gate
+from hermes_core.registry import Toolbox
 from hermes_core.threads import Threads
 from hermes_plugins._approvals import Answer, Approver, Question
 from hermes_plugins._clock import Clock
@@ -43,12 +57,10 @@ from hermes_plugins._host import Host
 from hermes_plugins._messages import (
     Json,
     Message,
-    ResultStatus,
     TextPart,
     ToolCall,
 )
 from hermes_plugins._store import SessionInfo
-from hermes_plugins._tools import ToolResult
 
 PARALLEL_CALLS: Final = 8
 """Calls of one agent that run at once (DESIGN: limits)."""
@@ -57,6 +69,9 @@ SELF_BOUNDED_SECONDS: Final = 3600.0
 GRACE_SECONDS: Final = 3.0
 """How long a cancelled handler may take to give back what it has."""
 SUMMARY_CHARS: Final = 100
+
+LEAST_RESULT_CHARS: Final = 2000
+"""What each result of a batch gets, also when the batch's budget is used up."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 _log = logging.getLogger("hermes.executor")
@@ -79,29 +94,6 @@ class TurnScope(Protocol):
 
     async def keep(self, message: Message) -> None:
         """Store a message and tell the readers."""
-
-
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that is valid; ``encoded`` are the arguments that will be judged and run."""
-
-    call: ToolCall
-    owned: Owned
-    encoded: bytes
-    effects: Effects
-    view: CallView
-    notes: tuple[str, ...] = ()
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended, before its text is cut to size."""
-
-    call: ToolCall
-    status: ResultStatus
-    text: str
-    summary: str = ""
-    seconds: float = 0.0
-    prepared: Prepared | None = None
-    meta: dict[str, Json] = {}
 
 
 class Executor:
@@ -150,7 +142,7 @@ class Executor:
         stop = ""
         if broken:
             for one, call in zip(prepared, calls, strict=True):
-                outcome = one if isinstance(one, Outcome) else _not_run(call, broken[0])
+                outcome = one if isinstance(one, Outcome) else not_run(call, broken[0])
                 left, stop = await self._finalize(outcome, left, stop, scope)
             return stop
         for segment in segments(cast("list[Prepared]", prepared)):
@@ -165,9 +157,9 @@ class Executor:
         owned = self._toolbox.get(call.name)
         if owned is None:
             known = ", ".join(self._toolbox.names()) or "none"
-            return _failed(call, f"There is no tool {call.name!r} here. Tools: {known}.")
+            return failed_call(call, f"There is no tool {call.name!r} here. Tools: {known}.")
         if problem:
-            return _failed(call, problem)
+            return failed_call(call, problem)
         tool = owned.tool
         try:
             arguments = parse_arguments(call.arguments, tool.parameters)
@@ -181,7 +173,7 @@ class Executor:
                 )
             fitted = fit_arguments(arguments, tool.parameters)
         except ToolError as error:
-            return _failed(call, str(error))
+            return failed_call(call, str(error))
         encoded = _encoder.encode(fitted.arguments)
         effects = self._resolved(resolve_effects(tool.effects, msgspec.json.decode(encoded)))
         view = CallView(
@@ -233,33 +225,33 @@ class Executor:
 
     async def _refused(self, prepared: Prepared, scope: TurnScope) -> Outcome | None:
         if scope.cancelled.is_set():
-            return _interrupted(prepared)
+            return interrupted_call(prepared)
         name, key = prepared.view.tool, prepared.encoded.decode()
         if text := scope.guardrails.before(name, key):
-            return _outcome(prepared, "blocked", text)
+            return outcome_of(prepared, "blocked", text)
         approver = None if scope.approver is None else _Announced(scope, prepared, self._dispatch)
-        verdict = await self._gate.judge(_copy(prepared), approver=approver)
+        verdict = await self._gate.judge(view_of(prepared), approver=approver)
         if verdict.allowed:
             return None
-        return _outcome(prepared, "blocked", verdict.text, summary=_verdict_line(verdict))
+        return outcome_of(prepared, "blocked", verdict.text, summary=verdict_line(verdict))
 
     async def _execute(
         self, prepared: Prepared, slots: asyncio.Semaphore, scope: TurnScope
     ) -> Outcome:
         async with slots:
             if scope.cancelled.is_set():
-                return _interrupted(prepared)
+                return interrupted_call(prepared)
             tool = prepared.owned.tool
             arguments = msgspec.json.decode(prepared.encoded)
             await scope.emit(
                 ToolStarted(
                     call=prepared.call.id,
                     tool=tool.name,
-                    label=_label(tool.label, arguments),
+                    label=label_of(tool.label, arguments),
                     arguments=arguments,
                 )
             )
-            self._dispatch.emit("hermes_on_tool_call", call=_copy(prepared))
+            self._dispatch.emit("hermes_on_tool_call", call=view_of(prepared))
             started = self._clock.monotonic()
             flag = CancelFlag(scope.cancelled)
             try:
@@ -283,7 +275,7 @@ class Executor:
             flag.set(f"timed out after {limit:g} s")
             late = await self._last_words(work)
             told = f"\nUntil then it said:\n{late.text}" if late and late.text else ""
-            return _outcome(
+            return outcome_of(
                 prepared, "failed", f"Error (transient): timed out after {limit:g} s.{told}"
             )
         except asyncio.CancelledError:
@@ -294,7 +286,7 @@ class Executor:
             waiter.cancel()
         late = work.result() if work.done() else await self._last_words(work)
         if late is None:
-            return _interrupted(prepared, flag.reason)
+            return interrupted_call(prepared, flag.reason)
         if flag.is_set() and late.status == "ok":
             return msgspec.structs.replace(late, status="interrupted")
         return late
@@ -322,17 +314,17 @@ class Executor:
                 value = await self._threads.run(lambda: handler(**arguments))
                 if inspect.isawaitable(value):
                     value = await value
-            return _typed(prepared, value)
+            return typed_outcome(prepared, value)
         except ToolError as error:
-            return _outcome(prepared, "failed", f"Error ({error.kind}): {error}")
+            return outcome_of(prepared, "failed", f"Error ({error.kind}): {error}")
         except asyncio.CancelledError:
             if flag.is_set():
-                return _interrupted(prepared, flag.reason)
+                return interrupted_call(prepared, flag.reason)
             raise
         except (Exception, SystemExit) as error:
             _log.warning("tool %s raised", tool.name, exc_info=error)
             self._dispatch.emit("hermes_on_error", where=f"tool {tool.name}", error=error)
-            return _outcome(
+            return outcome_of(
                 prepared, "failed", f"Error (permanent): {type(error).__name__}: {error}"
             )
 
@@ -371,110 +363,58 @@ class Executor:
         """Redact, transform, cut, fence, store, tell. Returns the batch's budget and any stop."""
         prepared = outcome.prepared
         text = self._redact(outcome.text)
-        tool = prepared.owned.tool if prepared else None
         if prepared and self._dispatch.has("hermes_transform_tool_result"):
             text = await self._dispatch.transform(
-                "hermes_transform_tool_result", text, key="text", call=_copy(prepared)
+                "hermes_transform_tool_result", text, key="text", call=view_of(prepared)
             )
-        warning = ""
-        if prepared and outcome.status in ("ok", "failed"):
-            finding = scope.guardrails.after(
-                tool.name if tool else "",
-                prepared.encoded.decode(),
-                ok=outcome.status == "ok",
-                result=text,
-                is_read=prepared.effects.only_reads,
+        finding = _finding(outcome, text, scope.guardrails)
+        if finding.level == "stop":
+            stop = stop or finding.text
+        body = await self._fitted(outcome, text, left)
+        notes = (*(prepared.notes if prepared else ()), finding.text)
+        if any(notes):
+            body = f"{body}\n\n[{chr(10).join(filter(None, notes))}]"
+        name = prepared.view.tool if prepared else outcome.call.name
+        await scope.keep(
+            Message(
+                role="tool",
+                parts=(TextPart(body),),
+                tool_call_id=outcome.call.id,
+                tool_name=name,
+                status=outcome.status,
+                meta=outcome.meta,
             )
-            warning = finding.text
-            stop = stop or (finding.text if finding.level == "stop" else "")
-        elif outcome.status == "failed":
-            finding = scope.guardrails.after(
-                outcome.call.name, outcome.call.arguments, ok=False, result=text, is_read=False
-            )
-            warning = finding.text
-            stop = stop or (finding.text if finding.level == "stop" else "")
-        own_limit = tool.result_limit if tool else 0
-        limit = min(
-            own_limit or self._budgets.per_result, self._budgets.per_result, max(left, 2000)
         )
-        shown = await fit_result(
-            text, limit=limit, spill=lambda whole: self._spill(outcome.call.id, whole)
-        )
-        body = fence(shown.text, tool.name) if tool and tool.untrusted_output else shown.text
-        if notes := "\n".join(filter(None, (*(prepared.notes if prepared else ()), warning))):
-            body = f"{body}\n\n[{notes}]"
-        message = Message(
-            role="tool",
-            parts=(TextPart(body),),
-            tool_call_id=outcome.call.id,
-            tool_name=tool.name if tool else outcome.call.name,
-            status=outcome.status,
-            meta=outcome.meta,
-        )
-        await scope.keep(message)
         await scope.emit(
             ToolDone(
                 call=outcome.call.id,
-                tool=message.tool_name,
+                tool=name,
                 status=outcome.status,
-                summary=self._redact(outcome.summary) or _first_line(text),
+                summary=self._redact(outcome.summary) or first_line(text),
                 seconds=outcome.seconds,
             )
         )
         if prepared and self._dispatch.has("hermes_on_tool_result"):
-            self._dispatch.emit(
-                "hermes_on_tool_result",
-                result=ResultView(
-                    call=_copy(prepared),
-                    status=outcome.status,
-                    raw=text,
-                    shown=body,
-                    seconds=outcome.seconds,
-                ),
+            result = ResultView(
+                call=view_of(prepared),
+                status=outcome.status,
+                raw=text,
+                shown=body,
+                seconds=outcome.seconds,
             )
+            self._dispatch.emit("hermes_on_tool_result", result=result)
         return left - len(body), stop
 
-
-# -- which calls run together ------------------------------------------------------------
-
-
-def segments(prepared: Sequence[Prepared]) -> list[list[Prepared]]:
-    """Split a batch into runs whose calls may go at once, keeping the order."""
-    runs: list[list[Prepared]] = []
-    for one in prepared:
-        if runs and _may_join(one, runs[-1]):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    return runs
-
-
-def _may_join(one: Prepared, run: Sequence[Prepared]) -> bool:
-    return all(_scoped(other) for other in (one, *run)) and not any(
-        _clash(one.effects, other.effects) for other in run
-    )
-
-
-def _scoped(one: Prepared) -> bool:
-    """True for calls that touch only the paths they name, or nothing."""
-    effects = one.effects
-    return not (one.owned.tool.interactive or effects.runs or effects.sends or effects.unknown)
-
-
-def _clash(one: Effects, other: Effects) -> bool:
-    return _overlap(one.writes, (*other.reads, *other.writes)) or _overlap(other.writes, one.reads)
-
-
-def _overlap(some: Sequence[str], others: Sequence[str]) -> bool:
-    return any(_inside(a, b) or _inside(b, a) for a in some for b in others)
-
-
-def _inside(path: str, folder: str) -> bool:
-    path, folder = path.casefold(), folder.casefold().rstrip("/\\")
-    return path == folder or path.startswith((folder + "/", folder + "\\"))
-
-
-# -- values ------------------------------------------------------------------------------
+    async def _fitted(self, outcome: Outcome, text: str, left: int) -> str:
+        """The text cut to the smallest of its budgets, then fenced where strangers wrote it."""
+        tool = outcome.prepared.owned.tool if outcome.prepared else None
+        most = self._budgets.per_result
+        limit = min(tool.result_limit if tool and tool.result_limit else most, most)
+        limit = min(limit, max(left, LEAST_RESULT_CHARS))
+        shown = await fit_result(
+            text, limit=limit, spill=lambda whole: self._spill(outcome.call.id, whole)
+        )
+        return fence(shown.text, tool.name) if tool and tool.untrusted_output else shown.text
 
 
 class _Announced:
@@ -501,7 +441,7 @@ class _Announced:
             choice = answer.choice
         finally:
             self._dispatch.emit(
-                "hermes_on_approval", call=_copy(self._prepared), answer=choice, by="person"
+                "hermes_on_approval", call=view_of(self._prepared), answer=choice, by="person"
             )
         await self._scope.emit(ApprovalDone(call=call, answer=choice, by="person"))
         return answer
@@ -512,56 +452,6 @@ class _Announced:
         return await approver.ask_person(question, choices)
 
 
-def _copy(prepared: Prepared) -> CallView:
-    return msgspec.structs.replace(prepared.view, arguments=msgspec.json.decode(prepared.encoded))
-
-
-def _typed(prepared: Prepared, value: object) -> Outcome:
-    """Turn what a handler returned into an outcome."""
-    if isinstance(value, str):
-        return _outcome(prepared, "ok", value)
-    if isinstance(value, ToolResult):
-        kind = f" ({value.kind})" if value.kind else ""
-        text = f"Error{kind}: {value.text}" if value.status == "failed" else value.text
-        outcome = _outcome(prepared, value.status, text, summary=value.summary)
-        return msgspec.structs.replace(outcome, meta=dict(value.meta))
-    if value is None:
-        return _outcome(prepared, "ok", "(no output)")
-    try:
-        return _outcome(prepared, "ok", msgspec.json.encode(value).decode())
-    except (TypeError, ValueError) as error:
-        return _outcome(
-            prepared,
-            "failed",
-            f"Error (permanent): the tool returned {type(value).__name__}, which is not JSON "
-            f"({error}).",
-        )
-
-
-def _outcome(prepared: Prepared, status: ResultStatus, text: str, *, summary: str = "") -> Outcome:
-    return Outcome(call=prepared.call, status=status, text=text, summary=summary, prepared=prepared)
-
-
-def _failed(call: ToolCall, text: str) -> Outcome:
-    return Outcome(call=call, status="failed", text=f"Error (permanent): {text}")
-
-
-def _interrupted(prepared: Prepared, reason: str = "") -> Outcome:
-    why = f" ({reason})" if reason else ""
-    return _outcome(
-        prepared, "interrupted", f"Interrupted{why}. What it had begun may have taken effect."
-    )
-
-
-def _not_run(call: ToolCall, broken: Outcome) -> Outcome:
-    return Outcome(
-        call=call,
-        status="cancelled",
-        text=f"Not run, because the call {broken.call.name} of the same batch is not valid. "
-        "Correct that one and send the calls again.",
-    )
-
-
 def _ready(outcome: Outcome) -> Coroutine[object, object, Outcome]:
     async def ready() -> Outcome:
         return outcome
@@ -569,30 +459,15 @@ def _ready(outcome: Outcome) -> Coroutine[object, object, Outcome]:
     return ready()
 
 
-def _label(name: str, arguments: Mapping[str, Json]) -> str:
-    value = arguments.get(name, "") if name else next(iter(arguments.values()), "")
-    return _first_line(str(value))
-
-
-def _first_line(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1] + "…"
-
-
-def _verdict_line(verdict: Verdict) -> str:
-    """Why a call was refused, for the person."""
-    match verdict.outcome:
-        case "floor":
-            return f"never allowed: {verdict.reason}"
-        case "denied_rule":
-            return f"gate.deny forbids it: {verdict.reason}"
-        case "policy":
-            return f"the policy {verdict.by} says no: {verdict.reason}"
-        case "person":
-            return f"you said no: {verdict.reason}" if verdict.reason else "you said no"
-        case "timeout":
-            return f"nobody answered within {verdict.reason} s"
-        case "unavailable":
-            return f"{verdict.reason}; nobody can be asked here (gate.allow takes a rule for it)"
-        case _:
-            return verdict.reason
+def _finding(outcome: Outcome, text: str, guardrails: Guardrails) -> Finding:
+    """What the guardrails say; calls that did not get to run are not counted."""
+    if outcome.status not in ("ok", "failed"):
+        return Finding()
+    prepared = outcome.prepared
+    return guardrails.after(
+        prepared.view.tool if prepared else outcome.call.name,
+        prepared.encoded.decode() if prepared else outcome.call.arguments,
+        ok=outcome.status == "ok",
+        result=text,
+        is_read=prepared is not None and prepared.effects.only_reads,
+    )

@@ -22,7 +22,8 @@ from hermes_plugins._events import TurnEnded
 
 if TYPE_CHECKING:
     from hermes_core.agent.agent import Session
-    from hermes_core.runtime import Runtime, SessionWish
+    from hermes_core.runtime import Runtime
+    from hermes_plugins._faces import SessionWish
 
 EXIT_STATUS: Final = {"completed": 0, "interrupted": 130}
 """Every other outcome is a failure: 1."""
@@ -176,7 +177,7 @@ class _Chat:
             await runtime.close()
 
     def _wish(self) -> SessionWish:
-        from hermes_core.runtime import SessionWish
+        from hermes_plugins._faces import SessionWish
 
         wishes = self._wishes
         asks = self._text is None and is_terminal(sys.stdin)
@@ -219,10 +220,11 @@ class _Chat:
 
     async def _talk(self, session: Session, face: Face) -> int:
         tell(f"Hermes with {session.model}. Ctrl-C interrupts, Ctrl-D leaves.\n")
-        resumed = len([one for one in session.history if one.role == "user"])
+        resumed = sum(one.role == "user" and bool(one.text) for one in session.history)
         if resumed:
             name = session.info.title or session.info.id
-            tell(f"Going on with {name!r} ({resumed} questions so far).\n")
+            count = f"{resumed} question{'s' * (resumed > 1)}"
+            tell(f"Going on with {name!r} ({count} so far).\n")
         leaving = False
         while True:
             line = await self._next_line()

@@ -5,6 +5,7 @@ stdout gets the answer, stderr everything else; each answer ends with a line end
 
 from __future__ import annotations
 
+import re
 from typing import Protocol, TextIO
 
 from hermes_core.agent.cleaning import clean_output
@@ -34,6 +35,7 @@ class Face(Protocol):
         """Show one event."""
 
 
+_ERROR_KIND = re.compile(r"^Error \(\w+\): ")
 SLOW_SECONDS = 3.0
 """A tool call that took longer is told so."""
 
@@ -49,6 +51,8 @@ class PlainFace:
         self._err = err
         self._show_reasoning = show_reasoning
         self._open_line = False
+        self._thinking = False
+        self._begins = True
         self._gap = False
         self._flush = out.isatty()
 
@@ -58,9 +62,11 @@ class PlainFace:
             return
         match event:
             case ReasoningDelta(text=text) if self._show_reasoning:
-                self._err.write(clean_output(text))
+                self._thinking = True
+                _tell(self._err, text, end="")
             case MessageDone(message=message) if message.role == "assistant":
                 self._end_line()
+                self._begins = True
             case ToolStarted(tool=tool, label=label):
                 self._line(f"· {tool} {label}".rstrip())
             case ToolProgress(text=text):
@@ -76,7 +82,8 @@ class PlainFace:
             case ApprovalAsked():
                 self._end_line()
             case TurnStarted():
-                self._gap = True
+                _tell(self._err, "")
+                self._begins, self._gap = True, False
             case TurnEnded():
                 self._ended(event)
             case _:
@@ -84,11 +91,19 @@ class PlainFace:
 
     def _text(self, text: str) -> None:
         text = clean_output(text)
-        if self._gap and text:
-            self._gap = False
-            _tell(self._err, "")
-        write_answer(self._out, text, flush=self._flush)
-        self._open_line = not text.endswith("\n") if text else self._open_line
+        if self._begins:
+            text = text.lstrip("\n")
+            if text:
+                self._begin()
+        if text:
+            write_answer(self._out, text, flush=self._flush)
+            self._open_line = not text.endswith("\n")
+
+    def _begin(self) -> None:
+        """Stand apart from what is there already."""
+        if self._gap or self._thinking:
+            _tell(self._err, "\n" if self._thinking else "")
+        self._begins = self._gap = self._thinking = False
 
     def _tool_done(self, done: ToolDone) -> None:
         match done.status:
@@ -100,7 +115,8 @@ class PlainFace:
             case "interrupted":
                 self._line("  interrupted")
             case status:
-                self._line(f"  {status}: {done.summary}")
+                what = _ERROR_KIND.sub("", done.summary)
+                self._line(f"  {done.tool} {status}: {what}")
 
     def _ended(self, end: TurnEnded) -> None:
         self._end_line()
@@ -112,13 +128,16 @@ class PlainFace:
             self._line("Not passed on any more: " + " / ".join(end.unsent))
 
     def _end_line(self) -> None:
+        if self._thinking:
+            self._thinking = False
+            _tell(self._err, "")
         if self._open_line:
             self._open_line = False
             write_answer(self._out, "\n")
 
     def _line(self, text: str) -> None:
         self._end_line()
-        self._gap = True
+        self._begins = self._gap = True
         _tell(self._err, text)
 
 
@@ -168,9 +187,9 @@ def _reason(end: TurnEnded) -> str:
     return "\n".join(filter(None, (end.reason, end.hint))) or end.outcome
 
 
-def _tell(err: TextIO, text: str) -> None:
+def _tell(err: TextIO, text: str, *, end: str = "\n") -> None:
     try:
-        err.write(clean_output(text) + "\n")
+        err.write(clean_output(text) + end)
         err.flush()
     except (OSError, ValueError):
         pass  # nobody reads it any more; the answer is what counts

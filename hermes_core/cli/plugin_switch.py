@@ -39,9 +39,9 @@ def switch(paths: Paths, name: str, *, on: bool) -> None:
 
 def _remove(paths: Paths, key: str, name: str) -> None:
     listed = _listed(paths, key)
-    if name not in listed:
+    kept = [item for item in listed if item not in (name, f"hermes-plugin-{name}")]
+    if kept == listed:
         return
-    kept = [item for item in listed if item != name]
     if kept:
         set_value(paths, key, inline(kept))
     else:

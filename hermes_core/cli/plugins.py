@@ -4,39 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
 import msgspec
 
 from hermes_core.cli.context import paths_of, working_folder
+from hermes_core.cli.plugin_rows import (
+    base_name,
+    load_everything,
+    one_row,
+    plugin_name,
+    rows,
+    sentences,
+    why_hidden,
+)
 from hermes_core.config import process_environment
-from hermes_core.discovery import Found
-from hermes_core.hookspecs import HONOURED
-from hermes_core.host import Loaded
 from hermes_core.runtime import Runtime, open_runtime
 from hermes_plugins._errors import HermesError, UsageError
 
 T = TypeVar("T")
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One plugin as `list` and `info` show it."""
-
-    name: str
-    distribution: str
-    version: str
-    state: str
-    reason: str = ""
-    hint: str = ""
-    source: str = "installed"
-    offers: tuple[str, ...] = ()
-    needs_host: str = ""
-    tools: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
 
 
 @click.group("plugins")
@@ -62,21 +52,20 @@ def list_plugins(ctx: click.Context, as_json: bool) -> None:
     Example:
       hermes plugins list
     """
-    rows = _with_runtime(ctx, _rows)
+    found = _with_runtime(ctx, rows)
     if as_json:
-        _print_json(rows)
+        _print_json(found)
         return
-    if not rows:
+    if not found:
         click.echo(
             "No plugin is installed. `pip install 'hermes-host[default]'` brings the usual ones."
         )
-    width = max((len(row.name) for row in rows), default=0)
-    for row in rows:
-        click.echo(
-            f"{row.name:<{width}}  {row.version or '-':<8} {row.state:<7} {', '.join(row.offers)}"
-        )
+    width = max((len(row.name) for row in found), default=0)
+    for row in found:
+        line = f"{row.name:<{width}}  {row.version or '-':<8} {row.state:<7} "
+        click.echo(f"{line}{', '.join(row.offers)}".rstrip())
         if row.reason:
-            click.echo(f"{'':<{width}}  {row.reason} {row.hint}".rstrip())
+            click.echo(f"{'':<{width}}  {row.line}")
 
 
 @command.command("info")
@@ -90,7 +79,7 @@ def info(ctx: click.Context, name: str, as_json: bool) -> None:
     Example:
       hermes plugins info file
     """
-    row = _one(_with_runtime(ctx, _rows), name)
+    row = one_row(_with_runtime(ctx, rows), name)
     if as_json:
         _print_json(row)
         return
@@ -102,7 +91,10 @@ def info(ctx: click.Context, name: str, as_json: bool) -> None:
         ("offers", ", ".join(row.offers)),
         ("tools", ", ".join(row.tools)),
         ("providers", ", ".join(row.providers)),
-        ("problem", f"{row.reason} {row.hint}".strip()),
+        ("hooks", ", ".join(row.hooks)),
+        ("settings", ", ".join(row.settings)),
+        ("secrets", ", ".join(row.secrets)),
+        ("why" if row.state == "off" else "problem", row.line),
     ):
         if value:
             click.echo(f"  {label}: {value}")
@@ -121,27 +113,8 @@ def why(ctx: click.Context, tool: str, as_json: bool) -> None:
     """
 
     async def look(runtime: Runtime) -> dict[str, str]:
-        await _load_everything(runtime)
-        for loaded in runtime.host.loaded.values():
-            for one in loaded.tools:
-                if tool in (one.name, *one.aliases):
-                    return {
-                        "tool": one.name,
-                        "plugin": loaded.name,
-                        "distribution": f"{loaded.distribution} {loaded.version}".strip(),
-                        "toolset": one.toolset,
-                        "reason": _hidden(runtime, one.name),
-                    }
-        blamed = [one for one in runtime.host.problems if tool in one.text]
-        if blamed:
-            return {"tool": tool, "plugin": blamed[0].plugin, "reason": blamed[0].text}
-        off = [
-            f"{one.plugin} ({reason})"
-            for one in runtime.host.found
-            if one.group == "hermes.tools" and (reason := runtime.host.why_off(one))
-        ]
-        hint = f" It may be in one that is off: {', '.join(off)}." if off else ""
-        raise UsageError(f"no plugin that is on offers {tool!r}.{hint}")
+        await load_everything(runtime)
+        return _origin(runtime, tool)
 
     found = _with_runtime(ctx, look)
     if as_json:
@@ -164,8 +137,8 @@ def profile(ctx: click.Context, as_json: bool) -> None:
     """
 
     async def measure(runtime: Runtime) -> list[dict[str, object]]:
-        await _load_everything(runtime)
-        rows = [
+        await load_everything(runtime)
+        costs: list[dict[str, object]] = [
             {
                 "plugin": one.name,
                 "load_ms": round(one.seconds * 1000, 2),
@@ -177,14 +150,14 @@ def profile(ctx: click.Context, as_json: bool) -> None:
             }
             for one in runtime.host.loaded.values()
         ]
-        return sorted(rows, key=lambda row: -float(str(row["load_ms"])))
+        return sorted(costs, key=lambda cost: -float(str(cost["load_ms"])))
 
-    rows = _with_runtime(ctx, measure)
+    costs = _with_runtime(ctx, measure)
     if as_json:
-        _print_json(rows)
+        _print_json(costs)
         return
-    for row in rows:
-        click.echo(f"{row['load_ms']:>8} ms  {row['plugin']}")
+    for cost in costs:
+        click.echo(f"{cost['load_ms']:>8.2f} ms  {cost['plugin']}")
 
 
 @command.command("enable")
@@ -199,8 +172,11 @@ def enable(ctx: click.Context, name: str) -> None:
     """
     from hermes_core.cli.plugin_switch import switch
 
-    row = _one(_with_runtime(ctx, _rows), name)
+    row = one_row(_with_runtime(ctx, rows), name)
     switch(paths_of(ctx), row.name, on=True)
+    row = one_row(_with_runtime(ctx, rows), row.name)
+    if row.state != "on":
+        raise HermesError(f"{row.name} is switched on, but it does not work: {row.line}")
     click.echo(f"{row.name} is on. It offers: {', '.join(row.offers)}.")
 
 
@@ -216,6 +192,7 @@ def disable(ctx: click.Context, name: str) -> None:
     """
     from hermes_core.cli.plugin_switch import switch
 
+    name = _meant(ctx, name)
     switch(paths_of(ctx), name, on=False)
     click.echo(f"{name} is off. `hermes plugins enable {name}` brings it back.")
 
@@ -236,8 +213,8 @@ def install(ctx: click.Context, distribution: str, yes: bool) -> None:
 
     paths = paths_of(ctx)
     place = install_distribution(distribution, paths)
-    name = _base_name(distribution).removeprefix("hermes-plugin-")
-    row = _one(_with_runtime(ctx, _rows, fresh=True), name)
+    name = base_name(distribution).removeprefix("hermes-plugin-")
+    row = one_row(_with_runtime(ctx, rows), name)
     click.echo(f"Installed {row.distribution} {row.version} {place}.")
     click.echo(f"  offers: {', '.join(row.offers)}")
     if row.tools:
@@ -302,14 +279,16 @@ def check(ctx: click.Context, name: str | None, as_json: bool) -> None:
     Example:
       hermes plugins check weather
     """
-    rows = _with_runtime(ctx, _rows)
-    chosen = [_one(rows, name)] if name else rows
+    found = _with_runtime(ctx, rows)
+    chosen = [one_row(found, name)] if name else [row for row in found if row.state != "off"]
     failed = [row for row in chosen if row.state == "failed"]
     if as_json:
         _print_json(failed)
     for row in () if as_json else failed:
-        click.echo(f"{row.name}: {row.reason} {row.hint}".rstrip())
-    if not failed and not as_json:
+        click.echo(f"{row.name}: {row.line}")
+    if chosen and chosen[0].state == "off" and not as_json:
+        click.echo(f"{chosen[0].name} was not loaded: {chosen[0].line}")
+    elif not failed and not as_json:
         click.echo(f"{len(chosen)} checked, nothing wrong.")
     if failed:
         ctx.exit(1)
@@ -330,96 +309,55 @@ def _with_runtime(
     return asyncio.run(run())
 
 
-async def _load_everything(runtime: Runtime) -> None:
-    for group in HONOURED:
-        await runtime.host.load(group, runtime.host.names(group))
+def _meant(ctx: click.Context, name: str) -> str:
+    """The plugin's own name. What is broken must not keep it from being switched off.
+
+    Raises:
+        UsageError: there is no such plugin.
+    """
+
+    async def known(runtime: Runtime) -> str | UsageError:
+        try:
+            return plugin_name(runtime, name)
+        except UsageError as error:
+            return error
+
+    try:
+        found = _with_runtime(ctx, known)
+    except HermesError:
+        return base_name(name).removeprefix("hermes-plugin-")
+    if isinstance(found, UsageError):
+        raise found
+    return found
 
 
-async def _rows(runtime: Runtime) -> list[Row]:
-    """One row a plugin, whatever the number of its entry points."""
+def _origin(runtime: Runtime, tool: str) -> dict[str, str]:
+    """Where a tool comes from.
+
+    Raises:
+        UsageError: from nowhere; says which plugins might have it.
+    """
     host = runtime.host
-    await _load_everything(runtime)
-    for found in host.found:
-        if (
-            found.group not in HONOURED
-            and found.group != "hermes.services"
-            and not host.why_off(found)
-        ):
-            try:
-                await host.driver(found.group, found.name)
-            except HermesError as error:
-                host.report_problem(found.plugin, error.message, error.hint)
-    rows = []
-    for name in dict.fromkeys(one.plugin for one in host.found):
-        points = [one for one in host.found if one.plugin == name]
-        rows.append(_row(runtime, name, points))
-    known = {row.name for row in rows}
-    rows += [
-        Row(
-            name=one.plugin,
-            distribution="",
-            version="",
-            state="failed",
-            reason=one.text,
-            hint=one.hint,
-        )
-        for one in host.problems
-        if one.plugin and one.plugin not in known
-    ]
-    return sorted(rows, key=lambda row: row.name)
-
-
-def _row(runtime: Runtime, name: str, points: Sequence[Found]) -> Row:
-    host = runtime.host
-    first = points[0]
-    loaded: Loaded | None = host.loaded.get(name)
-    problem = next((one for one in host.problems if one.plugin == name), None)
-    off = host.why_off(first)
-    plain = [one for one in points if one.group in HONOURED]
-    failed = bool(plain and loaded is None) or (problem is not None and not off)
-    return Row(
-        name=name,
-        distribution=first.distribution,
-        version=first.version,
-        state="off" if off else "failed" if failed else "on",
-        reason=off or (problem.text if problem else ""),
-        hint="" if off or problem is None else problem.hint,
-        source=first.location or first.source,
-        offers=tuple(f"{one.group.removeprefix('hermes.')}:{one.name}" for one in points),
-        needs_host=first.requires_host,
-        tools=tuple(tool.name for tool in loaded.tools) if loaded else (),
-        providers=tuple(one.id for one in loaded.providers) if loaded else (),
-    )
-
-
-def _one(rows: Sequence[Row], name: str) -> Row:
-    for row in rows:
-        if name in (row.name, row.distribution) or _base_name(name) == row.distribution:
-            return row
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, [row.name for row in rows], n=1)
-    guess = f" Did you mean {close[0]}?" if close else ""
-    raise UsageError(
-        f"there is no plugin {name!r}.{guess}", hint="`hermes plugins list` shows all."
-    )
-
-
-def _hidden(runtime: Runtime, tool: str) -> str:
-    settings = runtime.config.settings.tools
-    if tool in settings.blocked:
-        return "left out by tools.blocked"
-    if settings.allowed and tool not in settings.allowed:
-        return "left out by tools.allowed"
-    return ""
-
-
-def _base_name(distribution: str) -> str:
-    """``Hermes_Plugin_X[extra]>=1`` -> ``hermes-plugin-x`` (PEP 503)."""
-    name = distribution
-    for mark in "[<>=!~ @;":
-        name = name.partition(mark)[0]
-    return name.lower().replace("_", "-").replace(".", "-")
+    for loaded in host.loaded.values():
+        for one in loaded.tools:
+            if tool in (one.name, *one.aliases):
+                return {
+                    "tool": one.name,
+                    "plugin": loaded.name,
+                    "distribution": f"{loaded.distribution} {loaded.version}".strip(),
+                    "toolset": one.toolset,
+                    "reason": why_hidden(runtime, one),
+                }
+    for problem in host.problems:
+        if tool in problem.text.split():
+            line = sentences(problem.text, problem.hint)
+            return {"tool": tool, "plugin": problem.plugin, "reason": line}
+    off = {one.plugin: host.why_off(one) for one in host.found if one.group == "hermes.tools"}
+    failed = [name for name, reason in off.items() if not reason and name not in host.loaded]
+    told = [f"{name} ({reason})" for name, reason in off.items() if reason]
+    told += [f"{name} (failed; `hermes plugins info {name}`)" for name in failed]
+    hint = f" It may be in one that is not: {', '.join(told)}." if told else ""
+    raise UsageError(f"no plugin that is on offers {tool!r}.{hint}")
 
 
 def _print_json(value: object) -> None:

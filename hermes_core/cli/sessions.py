@@ -74,7 +74,7 @@ def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -
     """
 
     async def read(store: Store) -> tuple[SessionInfo, list[Message]]:
-        from hermes_core.runtime import find_session
+        from hermes_core.opening import find_session
 
         info = await find_session(store, session)
         return info, [stored.message for stored in await store.messages(info.id)]
@@ -128,7 +128,7 @@ def export_session(ctx: click.Context, session: str, output: str) -> None:
     """
 
     async def read(store: Store) -> bytes:
-        from hermes_core.runtime import find_session
+        from hermes_core.opening import find_session
 
         return await store.export((await find_session(store, session)).id)
 

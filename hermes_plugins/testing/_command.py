@@ -63,6 +63,15 @@ class Command:
     def environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         return {**os.environ, **self._model, **(more or {})}
 
+    def with_modules(self, **sources: str) -> dict[str, str]:
+        """Write modules into a folder on the search path; returns the environment for it."""
+        folder = self.folder.parent / "modules"
+        folder.mkdir(exist_ok=True)
+        for name, source in sources.items():
+            (folder / f"{name}.py").write_text(source, encoding="utf-8")
+        path = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return {"PYTHONPATH": os.pathsep.join(path)}
+
     def start(
         self,
         *arguments: str | bytes,
@@ -83,6 +92,7 @@ class Command:
 
         return subprocess.Popen(
             [*(program or hermes_program()), *arguments],
+            bufsize=0,  # else a line that is read takes more with it, out of `finish`'s reach
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

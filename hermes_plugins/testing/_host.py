@@ -54,7 +54,7 @@ class TestHost:
 
     async def session(self) -> Session:
         """The session, opened on first use."""
-        from hermes_core.runtime import SessionWish
+        from hermes_plugins import SessionWish
 
         if self._session is None:
             self._session = await self.runtime.open_session(

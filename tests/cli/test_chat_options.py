@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 
@@ -88,15 +87,12 @@ def test_yolo_does_not_open_the_hard_floor(command: Command) -> None:
 
 
 def test_a_module_given_by_plugin_brings_its_tools(command: Command) -> None:
-    modules = command.folder.parent / "modules"
-    modules.mkdir()
-    (modules / "doubling.py").write_text(TOOLS)
     script = [replies.call("double", {"number": 21}), replies.say("42")]
     with ScriptedServer(script) as server:
         command.talks_to(server)
         ended = command.run(
             *("-q", "hi", "--plugin", "doubling", "--json"),
-            environ={"PYTHONPATH": os.pathsep.join([str(modules), *sys.path])},
+            environ=command.with_modules(doubling=TOOLS),
         )
         assert "double" in tools_of(server)
     results = [one.message for one in ended.events if isinstance(one, MessageDone)]

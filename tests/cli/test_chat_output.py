@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 
@@ -92,14 +91,11 @@ def test_a_failing_turn_leaves_stdout_empty(command: Command) -> None:
 def test_what_plugins_and_children_print_does_not_reach_stdout(
     command: Command, extra: tuple[str, ...]
 ) -> None:
-    plugins = command.folder.parent / "modules"
-    plugins.mkdir()
-    (plugins / "noisy.py").write_text(NOISY)
     with ScriptedServer([replies.call("shout"), replies.say("done")]) as server:
         command.talks_to(server)
         ended = command.run(
             *("-q", "go", "--plugin", "noisy", *extra),
-            environ={"PYTHONPATH": os.pathsep.join([str(plugins), *sys.path])},
+            environ=command.with_modules(noisy=NOISY),
         )
     for noise in ("import", "register", "python", "the descriptor", "a child"):
         assert noise in ended.err

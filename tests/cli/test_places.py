@@ -158,9 +158,6 @@ def test_settings_that_cannot_be_read_leave_help_and_their_own_repair(command: C
 
 
 def test_a_module_of_the_search_path_that_breaks_is_one_line(command: Command) -> None:
-    modules = command.folder.parent / "modules"
-    modules.mkdir()
-    (modules / "broken.py").write_text("raise SystemExit(7)\n")
-    environ = {"PYTHONPATH": os.pathsep.join([str(modules), *sys.path])}
+    environ = command.with_modules(broken="raise SystemExit(7)\n")
     ended = command.run("-q", "hi", "--plugin", "broken", environ=environ)
     one_error(ended, "broken")

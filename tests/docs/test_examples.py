@@ -51,6 +51,18 @@ def test_an_example_passes_its_own_tests(example: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
+def test_the_examples_of_the_kit_pass() -> None:
+    command = [sys.executable, "-m", "pytest", "-p", "hermes_plugins.testing", "docs/examples/kit"]
+    done = subprocess.run(
+        [*command, "-q", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("example", PLUGINS, ids=[path.name for path in PLUGINS])
 def test_an_example_is_found_but_off_and_can_be_switched_on(example: Path, tmp_path: Path) -> None:
     site, name = tmp_path / "site", example.name.removeprefix("hermes-plugin-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -694,3 +695,15 @@ def test_every_hook_is_used_by_a_built_in_plugin() -> None:
     sources = [path.read_text(encoding="utf-8") for path in root.glob("*/hermes_plugin_*/*.py")]
     unused = [hook for hook in HOOKS if not any(f"def {hook}(" in text for text in sources)]
     assert unused == []
+
+
+def test_every_hook_has_a_section_whose_heading_is_its_exact_signature() -> None:
+    reference = Path(__file__).resolve().parents[2] / "docs" / "reference" / "hooks.md"
+    headings = re.findall(r"^### `(.+)`$", reference.read_text(encoding="utf-8"), re.MULTILINE)
+    tree = ast.parse(Path(hookspecs.__file__).read_text(encoding="utf-8"))
+    specified = [
+        f"{node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}"
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.returns is not None
+    ]
+    assert headings == specified, "run scripts/generate_docs.py"

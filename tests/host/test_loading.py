@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from pathlib import Path
@@ -472,8 +473,6 @@ async def test_a_plugin_that_failed_is_not_tried_again_in_this_process(hermes) -
 
 
 async def test_loads_at_the_same_time_load_a_plugin_once(hermes) -> None:
-    import asyncio
-
     made: list[int] = []
 
     class Plugin(ToolsOnly):
@@ -551,6 +550,33 @@ async def test_an_enabled_policy_that_is_not_loaded_lets_no_agent_start(hermes, 
         "(ZeroDivisionError: division by zero)."
     )
     assert "`hermes plugins disable guard`" in caught.value.hint
+
+
+async def test_asking_again_does_not_start_without_the_policy(hermes, shelf) -> None:
+    shelf.put(
+        "hermes-plugin-guard", {"hermes.policies/guard": "hermes_plugin_guard"}, module="1 / 0\n"
+    )
+    async with hermes(settings={"plugins.enabled": ["guard"]}) as host:
+        for _ in range(2):
+            with pytest.raises(PluginError, match="this policy is enabled but not loaded"):
+                await host.session()
+
+
+async def test_sessions_that_are_opened_at_the_same_time_all_wait_for_the_policies(hermes) -> None:
+    loaded: list[bool] = []
+
+    class Slow(Judge):
+        def __init__(self) -> None:
+            threading.Event().wait(0.05)
+
+    async with hermes(plugins={("hermes.policies", "p"): Slow}) as host:
+
+        async def start() -> None:
+            await host.runtime.start()
+            loaded.append("p" in host.runtime.host.loaded)
+
+        await asyncio.gather(start(), start())
+    assert loaded == [True, True]
 
 
 async def test_a_policy_that_is_off_is_no_obstacle(hermes, shelf) -> None:
