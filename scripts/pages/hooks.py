@@ -42,16 +42,17 @@ The family's name is its failure policy:
 {families}
 
 A missed deadline switches all hooks of the plugin off until the next start; a policy that is off
-denies every call. An `on_` hook that fails {failures} times in a row is switched off. `on_` hooks wait in a
-queue of {queue} calls per plugin, and nothing waits for them. A plugin's import may take {imports:g} s and its
-constructor {make:g} s.
+denies every call. An `on_` hook that fails {failures} times in a row is switched off. `on_` hooks
+wait in a queue of {queue} calls per plugin, and nothing waits for them. A plugin's import may take
+{imports:g} s and its constructor {make:g} s.
 """
+_ANSWERS = "`Allow()`, `Ask(reason)`, `Deny(reason)` or nothing; the strictest wins"
 _FAMILIES = (
     ("register", "an iterable of values; pure, plain, no arguments", "the plugin is dropped whole"),
-    ("transform", "the value, changed or not, passed on in rank order", "reported, the value unchanged"),
-    ("before", "`Allow()`, `Ask(reason)`, `Deny(reason)` or nothing; the strictest wins", "counts as Deny"),
+    ("transform", "the value, changed or not, in rank order", "reported, the value unchanged"),
+    ("before", _ANSWERS, "counts as Deny"),
     ("on", "ignored", "reported; off if it keeps failing"),
-)  # fmt: skip
+)
 
 
 def page() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import shutil
@@ -17,6 +18,7 @@ from hermes_plugins.testing._command import SECONDS, Command, hermes_program
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
 PROMPT = "\n>"
+_numbers = itertools.count()
 
 
 class Terminal:
@@ -37,7 +39,7 @@ class Terminal:
 
     def start(self, *arguments: str) -> None:
         line = " ".join(map(shlex.quote, [*hermes_program(), *arguments]))
-        shell = f"{line}; echo ended with $?; cat"
+        shell = f"trap : INT; {line}; echo ended with $?; cat"
         self.tmux("new-session", "-d", "-x", "100", "-y", "50", "sh", "-c", shell)
 
     def type(self, text: str) -> None:
@@ -66,7 +68,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(command: Command) -> Iterator[Terminal]:
-    terminal = Terminal(command, f"hermes-test-{os.getpid()}")
+    terminal = Terminal(command, f"hermes-test-{os.getpid()}-{next(_numbers)}")
     yield terminal
     terminal.close()
 

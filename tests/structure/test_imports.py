@@ -19,7 +19,7 @@ FLOORS = {
     # What the composition root puts together: the log redacts, a plugin's handle reads the store.
     "hermes_core.log": 4,
     "hermes_core.handle": 4,
-    "hermes_core.keeper": 4,
+    "hermes_core.keeper": 3,
     "hermes_core.opening": 4,
     "hermes_core.runtime": 5,
     "hermes_core.cli": 6,
