@@ -157,6 +157,12 @@ class Handle:
     def records(self, namespace: str) -> Records:
         return self._kernel.store.records(f"{self.plugin}.{namespace}")
 
+    def secret(self, name: str) -> str:
+        loaded = self._host().loaded.get(self.plugin)
+        if loaded is None or not any(name in one.env for one in loaded.config):
+            raise PluginError(self.plugin, f"reads {name} without naming it in ConfigSection.env.")
+        return self._kernel.config.environ.get(name, "")
+
     def child_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         config = self._kernel.config
         passed = set(config.settings.terminal.env_passthrough)

@@ -256,13 +256,15 @@ class Opening:
         if selection.tools:
             names += self._runtime.host.names("hermes.tools")
         loaded = await self._runtime.host.load("hermes.tools", names)
+        memory = await self._memory()
         owned = [
             Owned(tool, plugin.name)
-            for plugin in loaded
+            for plugin in [*loaded, *(one for one in memory if one not in loaded)]
             for tool in plugin.tools
             if tool.toolset in selection.toolsets
             or tool.name in selection.tools
             or plugin.source == "module"
+            or plugin in memory
         ]
         settings = self._runtime.config.settings.tools
         kept = permitted(owned, allowed=settings.allowed, blocked=settings.blocked)
@@ -273,6 +275,21 @@ class Opening:
                     one.plugin, f"tool {one.tool.name} is off: {reason}"
                 )
         return Toolbox(one for one in kept if one.tool.name not in reasons), loaded
+
+    async def _memory(self) -> list[Loaded]:
+        """The plugin that ``memory.backend`` names, where memory is used at all."""
+        settings = self._runtime.config.settings.memory
+        if not settings.enabled or settings.backend == "none":
+            return []
+        host = self._runtime.host
+        loaded = await host.load("hermes.memory", [settings.backend])
+        if not loaded:
+            host.report_problem(
+                settings.backend,
+                "this memory backend is configured but not loaded; nothing is remembered with it",
+                "`hermes plugins list` says why; `hermes config set memory.backend none` does without.",
+            )
+        return loaded
 
     def _workspace(self, before: SessionInfo | None) -> Path:
         if before is not None and before.workspace and Path(before.workspace).is_dir():

@@ -71,6 +71,15 @@ class Host(Protocol):
     def records(self, namespace: str) -> Records:
         """Kept values under ``PLUGIN.namespace``."""
 
+    def secret(self, name: str) -> str:
+        """The value of a variable that the plugin's `ConfigSection` names in ``env``; "" if unset.
+
+        From the environment, or .env of the home. Never log it or put it into a result.
+
+        Raises:
+            PluginError: the plugin does not declare that name.
+        """
+
     def child_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Variables for a child process: no name that holds a secret, except what
         ``terminal.env_passthrough`` lists."""

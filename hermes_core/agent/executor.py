@@ -44,7 +44,7 @@ from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import CallView, ResultView
 from hermes_plugins._effects import Effects, resolve_effects
 from hermes_plugins._environments import Environment
-from hermes_plugins._errors import ToolError
+from hermes_plugins._errors import HermesError, ProviderError, ToolError
 from hermes_plugins._events import (
     ApprovalAsked,
     ApprovalDone,
@@ -317,10 +317,19 @@ class Executor:
             return typed_outcome(prepared, value)
         except ToolError as error:
             return outcome_of(prepared, "failed", f"Error ({error.kind}): {error}")
+        except HermesError as error:
+            kind = "transient" if _may_pass(error) else "permanent"
+            return outcome_of(prepared, "failed", f"Error ({kind}): {error}")
         except asyncio.CancelledError:
             if flag.is_set():
                 return interrupted_call(prepared, flag.reason)
-            raise
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody cancelled this call: something inside it did, and only this call has failed.
+            return outcome_of(
+                prepared, "failed", "Error (permanent): it was cancelled from inside."
+            )
         except (Exception, SystemExit) as error:
             _log.warning("tool %s raised", tool.name, exc_info=error)
             self._dispatch.emit("hermes_on_error", where=f"tool {tool.name}", error=error)
@@ -470,4 +479,15 @@ def _finding(outcome: Outcome, text: str, guardrails: Guardrails) -> Finding:
         ok=outcome.status == "ok",
         result=text,
         is_read=prepared is not None and prepared.effects.only_reads,
+    )
+
+
+def _may_pass(error: HermesError) -> bool:
+    """Whether the same call may work later: silence, a broken connection, a busy server."""
+    if not isinstance(error, ProviderError):
+        return False
+    return (
+        error.reason in ("timeout", "connection")
+        or error.status in (408, 429)
+        or (error.status >= 500)
     )

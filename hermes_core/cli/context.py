@@ -75,7 +75,13 @@ def declared(ctx: click.Context) -> Declared:
         sections = [one for loaded in host.loaded.values() for one in loaded.config]
         names = [name for one in profiles for name in (*one.env, one.base_url_env) if name]
         return Declared(
-            env=frozenset([*names, *(name for one in sections for name in one.env)]),
+            env=frozenset(
+                [
+                    *names,
+                    *(name for one in sections for name in one.env),
+                    *(n for one in runtime.config.settings.providers.values() for n in one.env),
+                ]
+            ),
             schemas={one.name: one.schema for one in sections},
         )
 

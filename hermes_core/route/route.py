@@ -164,7 +164,14 @@ class Router:
                 "" if name == "auto" else name
             )
         chosen = await self._automatic(profiles)
-        return chosen, "" if name == "auto" else name
+        if name == "auto":
+            return chosen, ""
+        if chosen.env or chosen.local:
+            return chosen, name
+        raise UsageError(  # what is left stands in for a model; it is not what was asked for
+            f"no provider for the model {name!r}: none has a key, and no local server answers.",
+            hint="Name one as PROVIDER/MODEL; `hermes config set OPENROUTER_API_KEY …` gives it a key.",
+        )
 
     def _named(self, provider: str, profiles: Mapping[str, ProviderProfile]) -> ProviderProfile:
         if provider in profiles:

@@ -179,7 +179,10 @@ def explain(error: BaseException, path: Path) -> HermesError:
             f"another process has kept {path} busy for a minute.",
             hint="See what has it open, end that, and try again.",
         )
-    return StoreError(f"{path}: {error}", hint="Run: hermes doctor")
+    return StoreError(
+        f"{path}: {error}",
+        hint="Move it aside to start anew; `sqlite3 FILE .recover` saves what it holds.",
+    )
 
 
 def check(connection: Connection, path: Path) -> list[str]:

@@ -31,6 +31,7 @@ from hermes_plugins.testing._fixtures import (
 )
 from hermes_plugins.testing._host import Asked, HostFactory, TestHost, hermes
 from hermes_plugins.testing._recording import RecordingEnvironment, Touch, undeclared
+from hermes_plugins.testing._records import FakeRecords
 from hermes_plugins.testing._server import ScriptedRequest, ScriptedServer
 from hermes_plugins.testing._values import a_call
 
@@ -46,6 +47,7 @@ __all__ = [
     "FakeInbox",
     "FakeMemory",
     "FakePlatform",
+    "FakeRecords",
     "FolderEnvironment",
     "HostFactory",
     "MemoryConformance",

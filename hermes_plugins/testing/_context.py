@@ -20,6 +20,7 @@ from hermes_plugins._http import HttpClient
 from hermes_plugins._store import Records, SessionReader
 from hermes_plugins.testing._clock import VirtualClock
 from hermes_plugins.testing._environments import FolderEnvironment
+from hermes_plugins.testing._records import FakeRecords
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Section)
@@ -65,7 +66,7 @@ class FakeCancelled:
 class FakeHost:
     """A `Host` for a driver's or a handler's test: settings, paths, a clock and a child's variables.
 
-    What needs a kernel (``http``, ``sessions``, ``tasks``, records) is refused unless the test sets it.
+    What needs a kernel (``http``, ``sessions``, ``tasks``) is there only when the test sets it.
     """
 
     http: HttpClient
@@ -87,6 +88,7 @@ class FakeHost:
         self.clock: Clock = clock or VirtualClock()
         self.offered: dict[str, Sequence[object]] = {}
         """What `services` answers, by family."""
+        self._records: dict[str, FakeRecords] = {}
         self._section = section
         self._variables = dict(os.environ if variables is None else variables)
 
@@ -97,7 +99,10 @@ class FakeHost:
         return self.offered.get(family, ())
 
     def records(self, namespace: str) -> Records:
-        raise NotImplementedError("FakeHost keeps no records; use the `hermes` fixture.")
+        return self._records.setdefault(namespace, FakeRecords(self.clock))
+
+    def secret(self, name: str) -> str:
+        return self._variables.get(name, "")
 
     def child_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         return {**self._variables, **(extra or {})}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from hermes_plugins import Json, Pure, ToolStarted, hookimpl, tool, user_message
 from hermes_plugins.testing import ScriptedServer, replies
@@ -80,6 +81,8 @@ async def test_fifty_turns_with_tools_and_steering_never_change_what_was_sent(
                             run.steer(f"and be quick, {number}")
         bodies = [request.body for request in server.requests]
     assert len(bodies) >= 2 * TURNS
+    for text in (f"This is turn {TURNS}.", "and be quick, 49", "it broke", "spacedspaced"):
+        assert text.encode() in bodies[-1], text
     assert not moved(bodies)
 
 
@@ -100,7 +103,7 @@ def moved(bodies: Sequence[bytes]) -> list[int]:
     """The requests that do not begin with the one before: with all of it but the closing brackets."""
     return [
         number
-        for number, (before, after) in enumerate(zip(bodies, bodies[1:], strict=False), 1)
+        for number, (before, after) in enumerate(pairwise(bodies), 1)
         if not after.startswith(_open(before))
     ]
 
