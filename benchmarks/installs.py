@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from benchmarks.measure import NotRun
@@ -57,7 +58,9 @@ def hermes_venv() -> Path:
         return venv
     plugins = sorted(path.parent for path in ROOT.glob("plugins-builtin/*/pyproject.toml"))
     _create(venv)
-    _install(venv, [f"{ROOT}[all]", *map(str, plugins)], ours=[path.name for path in plugins])
+    pins = ["-c", str(ROOT / "constraints.txt")]
+    what = [f"{ROOT}[all]", *map(str, plugins)]
+    _install(venv, [*pins, *what], ours=[path.name for path in plugins])
     mark.write_text(state, encoding="utf-8")
     return venv
 
@@ -145,6 +148,7 @@ def _state_of_sources() -> str:
 
 def _sources() -> Iterator[Path]:
     yield ROOT / "pyproject.toml"
+    yield ROOT / "constraints.txt"
     for folder in ("hermes_core", "hermes_plugins", "plugins-builtin"):
         for path in sorted((ROOT / folder).rglob("*")):
             inside = path.relative_to(ROOT).parts
@@ -152,10 +156,19 @@ def _sources() -> Iterator[Path]:
                 yield path
 
 
+@cache
+def _uv() -> str | None:
+    """A uv that runs; the name alone may be a shim for one that is not there."""
+    uv = shutil.which("uv")
+    if uv and subprocess.run([uv, "--version"], capture_output=True).returncode == 0:
+        return uv
+    return None
+
+
 def _create(venv: Path) -> None:
     shutil.rmtree(venv, ignore_errors=True)
     base = getattr(sys, "_base_executable", sys.executable)
-    if uv := shutil.which("uv"):
+    if uv := _uv():
         _do([uv, "venv", "-q", "--python", base, str(venv)])
     else:
         _do([base, "-m", "venv", str(venv)])
@@ -163,7 +176,7 @@ def _create(venv: Path) -> None:
 
 def _install(venv: Path, what: Sequence[str], *, ours: Sequence[str] = ()) -> None:
     python = str(python_of(venv))
-    if uv := shutil.which("uv"):
+    if uv := _uv():
         # Without this, uv takes a folder it has built before from its cache.
         again = [f"--reinstall-package={name}" for name in ("hermes-host", *ours)] if ours else []
         _do([uv, "pip", "install", "-q", "--compile-bytecode", "--python", python, *again, *what])

@@ -12,7 +12,7 @@ hermes_on_*           ignored                                     reported; off 
 ====================  ==========================================  =================================
 
 An implementation names only the arguments it needs, in any order; ``host`` is its own handle, and
-every hook but the ``register`` ones may take it. Implementations may be ``async def`` (about 15
+every hook but the ``register`` ones may take it. Implementations may be ``async def`` (about 4
 microseconds a call) or plain (about 90: they run in a thread of the plugin's own). Each gets its own
 copy of what could be changed in place.
 """

@@ -31,8 +31,6 @@ from hermes_plugins._errors import HermesError
 from hermes_plugins._faces import SessionWish
 from hermes_plugins._host import Paths
 
-NEWEST = 200
-"""Sessions that are looked at for one to continue, or for a beginning of an id."""
 HOUR = 3600.0
 STOP_SECONDS = 5.0
 """What plugins get to finish when the host stops."""

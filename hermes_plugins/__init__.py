@@ -77,9 +77,13 @@ if TYPE_CHECKING:
     from hermes_plugins._events import UnknownEvent as UnknownEvent
     from hermes_plugins._events import decode_event as decode_event
     from hermes_plugins._events import encode_event as encode_event
+    from hermes_plugins._faces import FaceHost as FaceHost
     from hermes_plugins._faces import FaceSession as FaceSession
     from hermes_plugins._faces import RunHandle as RunHandle
     from hermes_plugins._faces import SessionWish as SessionWish
+    from hermes_plugins._faces import Shell as Shell
+    from hermes_plugins._faces import SlashCommand as SlashCommand
+    from hermes_plugins._faces import SlashContext as SlashContext
     from hermes_plugins._host import Host as Host
     from hermes_plugins._host import Paths as Paths
     from hermes_plugins._host import PromptContext as PromptContext
@@ -163,6 +167,7 @@ _HOME: dict[str, str] = {
     "Environment": "_environments",
     "Event": "_events",
     "ExecResult": "_environments",
+    "FaceHost": "_faces",
     "FaceSession": "_faces",
     "Fetches": "_effects",
     "FileStat": "_environments",
@@ -219,6 +224,9 @@ _HOME: dict[str, str] = {
     "SessionInfo": "_store",
     "SessionReader": "_store",
     "SessionWish": "_faces",
+    "Shell": "_faces",
+    "SlashCommand": "_faces",
+    "SlashContext": "_faces",
     "SseDecoder": "_http",
     "Steered": "_events",
     "StoreError": "_errors",
@@ -290,6 +298,7 @@ __all__ = [
     "Environment",
     "Event",
     "ExecResult",
+    "FaceHost",
     "FaceSession",
     "Fetches",
     "FileStat",
@@ -345,6 +354,9 @@ __all__ = [
     "SessionInfo",
     "SessionReader",
     "SessionWish",
+    "Shell",
+    "SlashCommand",
+    "SlashContext",
     "SseDecoder",
     "Steered",
     "StoreError",

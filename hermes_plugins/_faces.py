@@ -6,7 +6,7 @@ messages with ``session.run(message)``, and answers the gate's questions through
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -15,8 +15,9 @@ import msgspec
 from hermes_plugins._approvals import Approver
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._events import Event, TurnEnded
+from hermes_plugins._host import Host
 from hermes_plugins._messages import Message
-from hermes_plugins._store import SessionInfo
+from hermes_plugins._store import SessionInfo, SessionReader
 
 
 class SessionWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,3 +97,61 @@ class FaceSession(Protocol):
 
     async def close(self) -> None:
         """Interrupt what runs, and let the session go."""
+
+
+class FaceHost(Protocol):
+    """What a shell may ask of the kernel."""
+
+    host: Host
+    """The handle of the shell's own plugin."""
+    sessions: SessionReader
+    display: Mapping[str, object]
+    """The section ``display`` of hermes.yaml."""
+
+    async def open(self, wish: SessionWish) -> FaceSession:
+        """A new session, or one that goes on; close the old one first.
+
+        Raises:
+            UsageError: no such session, model, provider or toolset.
+            SessionBusy: another process is writing it.
+        """
+
+    def notices(self) -> Sequence[str]:
+        """What the person should be told once: settings without effect, plugins that failed."""
+
+    def commands(self) -> Sequence[SlashCommand]:
+        """Slash commands of the kernel and of plugins, by name."""
+
+
+class SlashContext(Protocol):
+    """What a slash command may use."""
+
+    face: FaceHost
+    session: FaceSession
+
+    async def switch(self, wish: SessionWish) -> None:
+        """Close the session and go on in another."""
+
+
+class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command of the prompt, such as ``/title``.
+
+    ``run`` gets the context and what stands behind the name; it returns text to show, which may be
+    empty. ``usage`` is what stands behind the name in the help, such as ``[TEXT]``.
+    """
+
+    name: str
+    help: str
+    run: Callable[[SlashContext, str], Awaitable[str]]
+    usage: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+class Shell(Protocol):
+    """A driver class in the group ``hermes.shells``, made as ``cls(face)``.
+
+    ``display.interface`` names the one that ``hermes`` opens at a terminal.
+    """
+
+    async def run(self, wish: SessionWish) -> int:
+        """Talk until the person leaves; returns the exit status."""

@@ -116,7 +116,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves(command: Command, terminal: Terminal)
         terminal.press("C-c")
         terminal.wait_for("(Ctrl-C once more leaves)")
         terminal.type("are you there?")  # a word in between, and it is not the second one
-        terminal.wait_for("Still here.")
+        terminal.wait_for(f"Still here.\n{PROMPT}")
         terminal.press("C-c")
         terminal.wait_for("(Ctrl-C once more leaves)", times=2)
         terminal.press("C-c")

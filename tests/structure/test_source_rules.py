@@ -113,6 +113,7 @@ def _same_function(node: ast.AST) -> Iterator[ast.AST]:
 BROAD = {
     "hermes_core/dispatch.py": "a hook's failure is the plugin's, by its family's policy",
     "hermes_core/host.py": "a plugin's import and registration",
+    "hermes_core/deadline.py": "what reaches the waiting task is handed on to the coroutine",
     "hermes_core/handle.py": "a plugin's background task is reported, never the end of the program",
     "hermes_core/threads.py": "what a plugin's code raises in its thread is handed to who waits",
     "hermes_core/agent/executor.py": "a handler's failure becomes a result",
