@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from hermes_plugins._clock import Clock
@@ -33,6 +34,9 @@ def import_httpx() -> None:
             import httpx  # noqa: F401
         finally:
             del sys.modules["httpx._main"]
+        # httpcore looks for it at every request where it is not installed; looking once is enough.
+        if find_spec("sniffio") is None:
+            sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]
 
 
 class KernelHttp:

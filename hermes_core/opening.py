@@ -7,7 +7,6 @@ composition root; knows no face.
 from __future__ import annotations
 
 import os
-import platform
 import random
 import socket
 import sys
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
 
 NEWEST: Final = 200
 """Sessions that are looked at for one to continue, or for a beginning of an id."""
+
+_SYSTEMS: Final = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 
 _random = random.SystemRandom()
 
@@ -328,7 +329,7 @@ class Opening:
             scratch=str(scratch),
             face=self._wish.face,
             interactive=self._wish.interactive,
-            system=platform.system(),
+            system=_SYSTEMS.get(sys.platform, sys.platform),
             now=self._runtime.clock.now(),
         )
         files = read_context_files(workspace, stop=_repository(workspace), scan=scan_text)

@@ -155,6 +155,11 @@ def verdict_line(verdict: Verdict) -> str:
         case "timeout":
             return f"nobody answered within {verdict.reason} s"
         case "unavailable":
-            return f"{verdict.reason}; nobody can be asked here (gate.allow takes a rule for it)"
+            rule = (
+                "no rule answers a policy"
+                if verdict.by.startswith("policy")
+                else "gate.allow takes a rule for it"
+            )
+            return f"{verdict.reason}; nobody can be asked here ({rule})"
         case _:
             return verdict.reason

@@ -30,15 +30,24 @@ def main() -> None:
 def leave_working_folder() -> None:
     """Take the working directory off ``sys.path``: it belongs to whoever cloned it.
 
-    It gets there by ``python -m`` and by an empty piece of PYTHONPATH. Where Hermes itself is run
-    from its own folder, that stays.
+    It gets there by ``python -m`` and by an empty piece of PYTHONPATH, both in front of the standard
+    library. What stands behind that came from an installed ``.pth`` file: a plugin that its author
+    works on is importable in its own folder too. Where Hermes itself is run from its own folder,
+    that stays.
     """
     own = os.path.dirname(os.path.dirname(os.path.abspath(hermes_core.__file__)))
     try:
         here = os.getcwd()
     except OSError:  # the folder is gone: nothing can be imported from it
         here = ""
-    sys.path[:] = [one for one in sys.path if one not in ("", here) or one == own]
+    library = next(
+        (place for place, one in enumerate(sys.path) if one == os.path.dirname(os.__file__)), 0
+    )
+    sys.path[:] = [
+        one
+        for place, one in enumerate(sys.path)
+        if place > library or one not in ("", here) or one == own
+    ]
 
 
 if __name__ == "__main__":

@@ -195,7 +195,8 @@ class Gate:
         targets = tuple(dict.fromkeys(risk.target for risk in risks)) or _all_targets(call)
         policies = tuple(dict.fromkeys(name for name, _ in asked))
         subject = Subject(call.tool, targets, policies)
-        reasons = dict.fromkeys([*(reason for _, reason in asked), *(r.reason for r in risks)])
+        wished = [f"the policy {name} asks: {reason}" for name, reason in asked]
+        reasons = dict.fromkeys([*wished, *(risk.reason for risk in risks)])
         question = Question(
             call=call.id,
             tool=call.tool,
@@ -220,7 +221,8 @@ class Gate:
         if approver is None or not approver.can_ask:
             if call.face == "cron" and self._settings.cron == "allow" and not subject.policies:
                 return _allowed("gate.cron", question.reason)
-            return _refused("unavailable", by="gate", reason=question.reason)
+            by = f"policy {', '.join(subject.policies)}" if subject.policies else "gate"
+            return _refused("unavailable", by=by, reason=question.reason)
         try:
             async with self._clock.timeout(self._settings.timeout):
                 answer = await approver.ask(question)
@@ -265,7 +267,7 @@ _TEXTS: dict[Outcome, str] = {
         "wants it, they run it themselves."
     ),
     "denied_rule": "BLOCKED by the owner's rule {reason!r} (gate.deny). {stop}",
-    "policy": "BLOCKED by the policy {by}: {reason} {stop}",
+    "policy": "BLOCKED by the policy {by}: {reason}. {stop}",
     "person": "BLOCKED: the person said no.{said} {stop} Stop here and wait for their word.",
     "timeout": (
         "BLOCKED: nobody answered within {reason} seconds, and silence is not consent. {stop} Say "
@@ -281,5 +283,6 @@ _TEXTS: dict[Outcome, str] = {
 
 def _refused(outcome: Outcome, *, by: str, reason: str) -> Verdict:
     said = f" Their reason: {reason}" if reason else ""
+    reason = reason.rstrip(".")
     text = _TEXTS[outcome].format(reason=reason, by=by, stop=_STOP, said=said)
     return Verdict(allowed=False, outcome=outcome, text=text, by=by, reason=reason)

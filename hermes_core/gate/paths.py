@@ -10,6 +10,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from hermes_core.gate.words import word_set
@@ -20,10 +21,14 @@ _HOME_FOLDERS = word_set(
     ".ssh .aws .gnupg .kube .docker .azure .config/gh .config/gcloud .password-store"
 )
 _HOME_SECRETS = _HOME_FILES | _HOME_FOLDERS
-_SYSTEM = word_set(
-    "/etc /boot /bin /sbin /lib /lib64 /usr/bin /usr/sbin /usr/lib /dev /proc /sys /private/etc "
-    "/private/var/db /private/var/root /System /Library /run/docker.sock /var/run/docker.sock "
-    "/var/lib/dpkg /root/.ssh C:/Windows"
+_SYSTEM = tuple(
+    sorted(
+        word_set(
+            "/etc /boot /bin /sbin /lib /lib64 /usr/bin /usr/sbin /usr/lib /dev /proc /sys /private/etc "
+            "/private/var/db /private/var/root /System /Library /run/docker.sock /var/run/docker.sock "
+            "/var/lib/dpkg /root/.ssh C:/Windows"
+        )
+    )
 )
 _DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _OWN = word_set("hermes.yaml .env auth.json mcp-tokens sessions pairing plugins memories logs")
@@ -56,6 +61,13 @@ class ProtectedPaths:
         self._write_root = [root for root in write_root.split(os.pathsep) if root]
         self._runtime = tuple(runtime)
         self._ignore_case = ignore_case
+        self._resolved: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
+        real_home = os.path.realpath(home)
+        self._home_secrets = tuple(os.path.join(real_home, name) for name in _HOME_SECRETS)
+
+    @cached_property
+    def _own_home(self) -> str:
+        return self._full(self._hermes_home)
 
     def write_reason(self, path: str) -> str:
         """Why ``path`` may not be written, made or removed."""
@@ -66,7 +78,7 @@ class ProtectedPaths:
             return ""
         if _KEY_FILE.fullmatch(os.path.basename(full)) or self._is_home_secret(full):
             return "it holds keys or credentials of the owner"
-        if any(self._below_known(full, folder) for folder in _SYSTEM):
+        if any(_is_below(full, form) for form in self._forms("system", _SYSTEM)):
             return "it belongs to the operating system"
         if self._write_root and not self._below(full, self._write_root):
             return f"only {', '.join(self._write_root)} may be written (gate.write_root)"
@@ -112,25 +124,31 @@ class ProtectedPaths:
 
     def _own_part(self, full: str) -> str:
         """The name directly under the home of Hermes (or of one of its profiles) that holds it."""
-        base = self._full(self._hermes_home)
+        base = self._own_home
         if not _is_below(full, base):
             return ""
         parts = full[len(base) :].replace("\\", "/").strip("/").split("/")
         return parts[2] if parts[0] == "profiles" and len(parts) > 2 else parts[0]
 
     def _is_home_secret(self, full: str) -> bool:
-        home = os.path.realpath(self.home)
-        return any(self._below_known(full, os.path.join(home, name)) for name in _HOME_SECRETS)
+        return any(_is_below(full, form) for form in self._forms("home", self._home_secrets))
 
     def _below(self, full: str, folders: Iterable[str]) -> bool:
         return any(_is_below(full, self._full(folder)) for folder in folders)
 
-    def _below_known(self, full: str, folder: str) -> bool:
-        """`_below` for the long tables: resolves only what is a link, ten times as fast."""
-        if _is_below(full, self._fold(os.path.normpath(folder))):
-            return True
-        is_link = os.path.islink(folder) or os.path.islink(os.path.dirname(folder))
-        return is_link and _is_below(full, self._full(folder))
+    def _forms(self, table: str, folders: Sequence[str]) -> tuple[str, ...]:
+        """The folders of a long table, as they are written and with links followed.
+
+        Resolved again only when one of the folders that they stand in has changed: a judgement
+        costs a look at those few instead of at every entry.
+        """
+        stamp = tuple(map(_changed, sorted({os.path.dirname(folder) for folder in folders})))
+        kept = self._resolved.get(table)
+        if kept is None or kept[0] != stamp:
+            forms = [self._fold(os.path.normpath(folder)) for folder in folders]
+            forms += [self._full(folder) for folder in folders]
+            kept = self._resolved[table] = (stamp, tuple(dict.fromkeys(forms)))
+        return kept[1]
 
     def _full(self, path: str) -> str:
         if path == "~" or path.startswith(("~/", "~\\")):
@@ -143,6 +161,14 @@ class ProtectedPaths:
 
     def _fold(self, path: str) -> str:
         return unicodedata.normalize("NFC", path).casefold() if self._ignore_case else path
+
+
+def _changed(folder: str) -> int:
+    """When an entry of ``folder`` was last made, removed or replaced; 0 where it is missing."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _is_below(full: str, folder: str) -> bool:

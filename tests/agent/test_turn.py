@@ -8,6 +8,7 @@ from typing import Annotated
 import pytest
 
 from hermes_plugins import (
+    Ask,
     Message,
     MessageDone,
     Notice,
@@ -17,6 +18,7 @@ from hermes_plugins import (
     Steered,
     TextDelta,
     ToolContext,
+    ToolDone,
     ToolError,
     ToolStarted,
     TurnEnded,
@@ -428,3 +430,24 @@ async def test_a_second_reader_sees_every_event(hermes, bench) -> None:
             await session.close()
             seen = [event async for event in second]
     assert [event.seq for event in seen] == [event.seq for event in asked.events]
+
+
+class Cautious:
+    """A policy that wants a person's word."""
+
+    @hookimpl
+    async def hermes_before_tool_call(self) -> Ask:
+        return Ask("it is late")
+
+
+async def test_a_policy_that_asks_where_nobody_can_answer_is_named_and_no_rule_is_offered(
+    hermes, bench
+) -> None:
+    plugins = {("hermes.tools", "bench"): bench, ("hermes.policies", "cautious"): Cautious()}
+    with ScriptedServer([replies.call("look", {"path": "a"}), replies.say("ok")]) as server:
+        async with hermes(plugins=plugins, server=server, toolsets=("bench",)) as host:
+            asked = await host.ask("go")
+    (done,) = asked.of(ToolDone)
+    assert done.status == "blocked"
+    assert "the policy cautious asks: it is late" in done.summary
+    assert "no rule answers a policy" in done.summary

@@ -161,3 +161,15 @@ def test_a_module_of_the_search_path_that_breaks_is_one_line(command: Command) -
     environ = command.with_modules(broken="raise SystemExit(7)\n")
     ended = command.run("-q", "hi", "--plugin", "broken", environ=environ)
     one_error(ended, "broken")
+
+
+def test_an_editable_plugin_is_found_in_its_own_folder_too(tmp_path, monkeypatch) -> None:
+    """Its ``.pth`` line is the working directory, and stands behind the standard library."""
+    from hermes_core.cli.main import leave_working_folder
+
+    monkeypatch.chdir(tmp_path)
+    here = os.getcwd()
+    library = os.path.dirname(os.__file__)
+    monkeypatch.setattr(sys, "path", ["", here, library, "/site-packages", here])
+    leave_working_folder()
+    assert sys.path == [library, "/site-packages", here]

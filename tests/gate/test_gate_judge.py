@@ -185,7 +185,7 @@ async def test_a_policy_that_asks_reaches_a_person_in_mode_off_too(bench: Bench)
     person = Person(YES)
     verdict = await bench.gate(mode="off").judge(bench.call(runs="ls"), approver=person)
     assert verdict.allowed
-    assert person.asked[0].reason == "this touches production"
+    assert person.asked[0].reason == "the policy prod asks: this touches production"
     assert person.asked[0].shown == "ls"
     unasked = await bench.gate(mode="off").judge(bench.call(runs="ls"), approver=None)
     assert unasked.outcome == "unavailable"

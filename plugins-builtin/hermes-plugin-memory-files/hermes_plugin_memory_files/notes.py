@@ -14,7 +14,7 @@ import msgspec
 
 from hermes_plugins import Host, ToolContext, ToolError, ToolResult
 
-from . import files, scan
+from . import files
 from .settings import MemoryFiles
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ def _check(content: str, action: str) -> None:
         raise ToolError(
             f"an entry cannot have a line with only {files.DELIMITER}: it ends entries."
         )
+    from . import scan  # on use: its patterns are compiled with it
+
     if found := scan.findings(content):
         raise ToolError(
             f"not saved, because the text has {' and '.join(found)}.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hermes_plugins import Host
 
-from . import files, notes, scan
+from . import files, notes
 
 _TITLES = {"memory": "MEMORY (your notes)", "user": "USER (facts on the person)"}
 
@@ -38,6 +38,10 @@ def _part(host: Host, target: str) -> str:
 
 
 def _safe(host: Host, place: notes.Store, entries: list[str]) -> list[str]:
+    if not entries:
+        return []
+    from . import scan  # its patterns are compiled for it, so only where there is something to read
+
     shown = []
     for number, entry in enumerate(entries, start=1):
         found = scan.findings(entry)
