@@ -7,6 +7,7 @@ key is told. This and paths.py are the only places that see the environment.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from hermes_plugins import Paths, Section
 S = TypeVar("S", bound=Section)
 
 _NOTHING: Mapping[str, object] = {}
+_INHERITS: Mapping[str, str] = {}
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,23 +68,40 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """The plugins that have a section of their own."""
         return tuple(self.settings.plugins.sections)
 
-    def plugin_section(self, name: str, schema: type[S]) -> S:
-        """The section ``plugins.NAME``, typed.
+    def plugin_section(
+        self, name: str, schema: type[S], *, inherits: Mapping[str, str] = _INHERITS
+    ) -> S:
+        """The section ``plugins.NAME``, typed; ``inherits`` is `ConfigSection.inherits`.
 
         Raises:
             ConfigError: a value does not fit, or a key is unknown.
         """
         found: Found = []
-        value = self._plugin_section(name, schema, found)
+        value, _ = self._plugin_values(name, schema, inherits, found)
         for item in found:
             if item.severity != "note":
                 raise item.error()
-        return value if isinstance(value, schema) else schema()
+        return value
+
+    def plugin_values(
+        self, name: str, schema: type[S], *, inherits: Mapping[str, str] = _INHERITS
+    ) -> tuple[S, Node]:
+        """As `plugin_section`, but without unknown keys, and with where its values were written.
+
+        Raises:
+            ConfigError: a value does not fit.
+        """
+        found: Found = []
+        values = self._plugin_values(name, schema, inherits, found)
+        for item in found:
+            if item.severity == "error":
+                raise item.error()
+        return values
 
     def check_plugin(self, name: str, schema: type[Section]) -> tuple[Problem, ...]:
         """What there is to tell about ``plugins.NAME``, for ``hermes config check``."""
         found: Found = []
-        self._plugin_section(name, schema, found)
+        self._plugin_values(name, schema, _INHERITS, found)
         return tuple(found)
 
     def plugin_overrides(self, name: str) -> tuple[str, ...]:
@@ -99,15 +118,26 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             raise found[0].error()
         return value if isinstance(value, tuple) else ()
 
-    def _plugin_section(self, name: str, schema: type[Section], found: Found) -> object:
-        key = f"plugins.{name}"
+    def _plugin_values(
+        self, name: str, schema: type[S], inherits: Mapping[str, str], found: Found
+    ) -> tuple[S, Node]:
+        tree = self._plugin_tree(name, schema, found)
+        value = trees.fit(schema, tree, f"plugins.{name}", found)
+        section = value if isinstance(value, schema) else schema()
+        for field, key in inherits.items():
+            if trees.at(tree, field) is None:
+                value = functools.reduce(getattr, key.split("."), self.settings)
+                section = msgspec.structs.replace(section, **{field: value})
+                written = trees.at(self.tree, key)
+                tree = trees.put(tree, field, written) if written is not None else tree
+        return section, tree
+
+    def _plugin_tree(self, name: str, schema: type[Section], found: Found) -> Node:
         user, _, *above = [_section(layer, name) for layer in self.layers]
         asked = _section(self.project, name)
-        project = layers.tighten(schema, asked, user, key=key, found=found)
+        project = layers.tighten(schema, asked, user, key=f"plugins.{name}", found=found)
         tree = trees.merge([user, project, *above])
-        if "overrides" not in trees.fields_of(schema):
-            tree = trees.drop(tree, "overrides")
-        return trees.fit(schema, tree, key, found)
+        return tree if "overrides" in trees.fields_of(schema) else trees.drop(tree, "overrides")
 
     def _shown(self, key: str, item: Node) -> str:
         field = trees.field_at(Settings, key)

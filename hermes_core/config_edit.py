@@ -19,7 +19,7 @@ import yaml
 from hermes_core import config_layers as layers
 from hermes_core import config_tree as trees
 from hermes_core import dotenv
-from hermes_core.config_schema import ALIASES, Settings
+from hermes_core.config_schema import ALIASES
 from hermes_core.config_tree import Field, Found, Node, Origin
 from hermes_core.config_yaml import Unreadable, compose, read_yaml
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, write_whole
@@ -176,17 +176,48 @@ class _Editor:
         raise AssertionError("a path has at least one name")
 
     def unset(self, names: Sequence[str]) -> str | None:
+        """The text without an entry, and without the sections that held nothing else."""
         section: yaml.Node | None = self._root
+        found: list[tuple[yaml.Node, yaml.Node, yaml.Node]] = []
         for depth, name in enumerate(names):
             if section is None or _is_empty(section):
                 return None
             key, item = self._entry(section, name, names[:depth])
             if key is None or item is None:
                 return None
-            if depth == len(names) - 1:
-                return self._remove(section, key, item)
+            found.append((section, key, item))
             section = item
-        return None
+        while len(found) > 1 and self._is_only(found[-2], found[-1]):
+            found.pop()
+        return self._remove(*found[-1])
+
+    def _is_only(
+        self,
+        outer: tuple[yaml.Node, yaml.Node, yaml.Node],
+        inner: tuple[yaml.Node, yaml.Node, yaml.Node],
+    ) -> bool:
+        """Whether a section holds one entry and no comment of its own."""
+        _, parent, section = outer
+        _, key, item = inner
+        if len(section.value) > 1:
+            return False
+        before = self._text[parent.end_mark.index : key.start_mark.index]
+        if section.flow_style:
+            line_end = self._text.find("\n", section.end_mark.index)
+            after = self._text[_end(item) : line_end if line_end >= 0 else len(self._text)]
+        else:
+            after = self._indented(self._next_line(_end(item)), parent.start_mark.column)
+        return not re.search(r"(^|\s)#", before + "\n" + after)
+
+    def _indented(self, at: int, column: int) -> str:
+        """The lines from ``at`` on that are blank or stand to the right of a column."""
+        end = at
+        while end < len(self._text):
+            line = self._text[end : self._next_line(end + 1)]
+            if line.strip() and len(line) - len(line.lstrip(" ")) <= column:
+                break
+            end += len(line)
+        return self._text[at:end]
 
     def append(self, names: Sequence[str], value: str) -> str:
         """Add an item to a list; start the list where there is none."""
@@ -332,25 +363,10 @@ def _set_secret(paths: Paths, name: str, value: str) -> Path:
 
 
 def _field(key: str, schemas: Mapping[str, type[Section]]) -> Field:
-    field = trees.field_at(Settings, key)
-    head, _, rest = key.partition(".")
-    name, _, inner = rest.partition(".")
-    if head == "plugins" and inner and name in schemas and inner != "overrides":
-        field = trees.field_at(schemas[name], inner)
-    if field is None:
-        raise UsageError(*_unknown(key))
+    field = layers.find_field(key, schemas)
     if trees.is_struct(trees.kind_of(field.hint)):
         raise UsageError(f"{key} is a section.", hint=f"Set a key inside it: {key}.…")
     return field
-
-
-def _unknown(key: str) -> tuple[str]:
-    section, _, _ = key.rpartition(".")
-    field = trees.field_at(Settings, section) if section else None
-    schema = trees.kind_of(field.hint) if field is not None else Settings
-    known = trees.fields_of(schema) if trees.is_struct(schema) else {}
-    problem = trees.unknown(key, known, Origin())
-    return (f"There is no setting {key}. {problem.hint}",)
 
 
 def _checked(field: Field, key: str, text: str) -> str:

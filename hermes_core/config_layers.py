@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from hermes_core import config_tree as trees
-from hermes_core.config_schema import ALIASES
+from hermes_core.config_schema import ALIASES, Settings
 from hermes_core.config_tree import Field, Found, Node, Origin, Problem
 from hermes_core.paths import SETTINGS_FILE
 from hermes_core.patterns import lazy
+from hermes_plugins import Section, UsageError
 
 _PREFIX = "HERMES_"
 _MAX_BYTES = 1 << 20
@@ -121,6 +122,59 @@ def canonical_key(key: str) -> str:
         if match is not None:
             return new.replace("NAME", match[1]) if match.groups() else new
     return key
+
+
+def find_field(key: str, schemas: Mapping[str, type[Section]]) -> Field:
+    """The setting, or the section, that a dotted key names; ``schemas`` are the plugins' by name.
+
+    What a plugin without a schema has in its section may be anything.
+
+    Raises:
+        UsageError: there is none; names the one that it looks like.
+    """
+    field = _field_at(key, schemas)
+    if field is None:
+        raise UsageError(f"There is no setting {key}. {_meant(key, schemas)}")
+    return field
+
+
+def _field_at(key: str, schemas: Mapping[str, type[Section]]) -> Field | None:
+    head, _, rest = key.partition(".")
+    name, _, inner = rest.partition(".")
+    if head == "plugins" and inner and name in schemas and inner != "overrides":
+        return trees.field_at(schemas[name], inner)
+    return trees.field_at(Settings, key)
+
+
+def _meant(key: str, schemas: Mapping[str, type[Section]]) -> str:
+    """What to write instead of a key that there is not: its first wrong name set right."""
+    from difflib import get_close_matches
+
+    names = key.split(".")
+    for depth, name in enumerate(names):
+        known = _names_in(names[:depth], schemas)
+        if not known or name in known:
+            continue
+        near = get_close_matches(name, known, n=1, cutoff=0.6)
+        if near:
+            whole = ".".join([*names[:depth], near[0], *names[depth + 1 :]])
+            whole = whole if _field_at(whole, schemas) else ".".join([*names[:depth], near[0]])
+            return f"Did you mean {whole}?"
+        break
+    return "See `hermes config schema`."
+
+
+def _names_in(names: Sequence[str], schemas: Mapping[str, type[Section]]) -> Collection[str]:
+    """The names that may stand in a section; none where any may."""
+    if len(names) == 2 and names[0] == "plugins":
+        schema = schemas.get(names[1])
+        return trees.fields_of(schema) if schema is not None else ()
+    field = _field_at(".".join(names), schemas) if names else None
+    kind = Settings if not names else trees.kind_of(field.hint) if field is not None else None
+    if not trees.is_struct(kind):
+        return ()
+    own = [one.name for one in trees.fields_of(kind).values() if not one.rest]
+    return [*own, *schemas] if list(names) == ["plugins"] else own
 
 
 def interpolate(tree: Node, environ: Mapping[str, str], key: str, found: Found) -> Node:

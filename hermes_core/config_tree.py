@@ -388,6 +388,8 @@ def _shown(key: str, tree: Node) -> str:
         return "a section" if isinstance(tree.value, dict) else "a list"
     if is_secret_name(key) or tree.source:
         return "what is there"
+    if not isinstance(tree.value, str):  # a number is one, though a text may look like it
+        return tree.text
     return repr(tree.text if len(tree.text) <= 60 else tree.text[:57] + "…")
 
 

@@ -139,17 +139,10 @@ class Handle:
         )
 
     def section(self, schema: type[S]) -> S:
-        config = self._kernel.config
-        section = config.plugin_section(self.plugin, schema)
         known = self._host().settings_of(self.plugin)
         declared = next((one for one in known if one.schema is schema), None)
         inherits = declared.inherits if declared else {}
-        taken = {
-            field: _at(config, key)
-            for field, key in inherits.items()
-            if config.origin(f"plugins.{self.plugin}.{field}").layer == "default"
-        }
-        return msgspec.structs.replace(section, **taken) if taken else section
+        return self._kernel.config.plugin_section(self.plugin, schema, inherits=inherits)
 
     async def services(self, family: str) -> Sequence[object]:
         return await self._host().services(family)
@@ -186,10 +179,3 @@ def _is_secret(name: str) -> bool:
     if upper in _NOT_SECRET:
         return False
     return upper.startswith("HERMES_") or any(word in upper for word in _SECRET_WORDS)
-
-
-def _at(config: Config, key: str) -> object:
-    value: object = config.settings
-    for part in key.split("."):
-        value = getattr(value, part)
-    return value

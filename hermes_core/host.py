@@ -25,6 +25,7 @@ from hermes_core.dispatch import Dispatch, Fault
 from hermes_core.hookspecs import HONOURED
 from hermes_core.implementations import check_groups, guess, looks_like_hook
 from hermes_core.loaded import HostSettings, Loaded, Problem
+from hermes_core.switches import missing, switched_off
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
@@ -84,6 +85,10 @@ class PluginHost:
         }
         self.found = discovery.find(fresh=fresh)
         self._refused = refused(self.found, is_off=lambda one: bool(self._switched_off(one)))
+        self.missing = missing(settings, self.found, discovery.unread)
+        for name in self.missing:
+            hint = f"`hermes plugins disable {name}` forgets it."
+            self.report_problem("", f"{name} is in plugins.enabled but not installed.", hint)
         for unread in discovery.unread:
             self.report_problem(unread.plugin, unread.text, unread.hint)
         for problem in self._refused.values():
@@ -100,17 +105,7 @@ class PluginHost:
         return problem.text if problem is not None else self._switched_off(found)
 
     def _switched_off(self, found: Found) -> str:
-        """What configuration says.
-
-        A plugin is meant by its name or its distribution's, never by the name of what it offers:
-        switching one on must not switch on another that offers a thing of that name.
-        """
-        names = {found.plugin, found.distribution} - {""}
-        if names & set(self._settings.disabled):
-            return f"disabled; `hermes plugins enable {found.plugin}`"
-        if found.default or found.source == "module" or names & set(self._settings.enabled):
-            return ""
-        return f"found but off; `hermes plugins enable {found.plugin}`"
+        return switched_off(found, self._settings)
 
     def names(self, group: str) -> tuple[str, ...]:
         """Names that are found and not off in a group, in the rank of their plugins."""

@@ -53,7 +53,8 @@ def native_path(text: str, *, windows: bool = os.name == "nt") -> str:
 def check_home(paths: Paths) -> str:
     """What keeps this home from being used, in one line; "" when nothing does.
 
-    The rest of the program goes on without history when there is something.
+    Checked at the start, by whoever needs the home: what is said here ends the program, which does
+    not go on without a history that its user believes is kept.
     """
     place = paths.home
     while not os.path.lexists(place) and place != place.parent:

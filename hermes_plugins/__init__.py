@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from hermes_plugins._store import SessionInfo as SessionInfo
     from hermes_plugins._store import SessionReader as SessionReader
     from hermes_plugins._store import StoredMessage as StoredMessage
+    from hermes_plugins._store import update_record as update_record
     from hermes_plugins._tools import Cancelled as Cancelled
     from hermes_plugins._tools import Tool as Tool
     from hermes_plugins._tools import ToolContext as ToolContext
@@ -266,6 +267,7 @@ _HOME: dict[str, str] = {
     "resolve_effects": "_effects",
     "tool": "_tools",
     "tool_message": "_messages",
+    "update_record": "_store",
     "user_message": "_messages",
 }
 
@@ -396,6 +398,7 @@ __all__ = [
     "resolve_effects",
     "tool",
     "tool_message",
+    "update_record",
     "user_message",
 ]
 

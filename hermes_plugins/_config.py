@@ -1,9 +1,12 @@
 """Settings that a plugin owns: its section ``plugins.NAME`` in hermes.yaml.
 
 A section is a frozen `msgspec.Struct` whose fields all have defaults. Describe a field with
-``Annotated[int, Meta(description="…")]``; mark one that a project's own hermes.yaml may tighten with
-``Meta(extra={"project": True})``, and one that is never shown with ``Meta(extra={"secret": True})``.
-The example file, ``hermes config check`` and the docs come from it.
+``Annotated[int, Meta(description="…")]``, and one that is never shown with
+``Meta(extra={"secret": True})``. The example file, ``hermes config check`` and the docs come from it.
+
+``Meta(extra={"project": True})`` marks what a project's own hermes.yaml may tighten: a list is added to,
+a number only goes down, anything else is taken as it stands there. A setting where a longer list
+permits more, or a higher number is the stricter one, must not be marked.
 """
 
 from __future__ import annotations

@@ -55,7 +55,10 @@ class Sends(_Effect, frozen=True):
 
 
 class Pure(_Effect, frozen=True):
-    """Touches nothing outside the session's own state."""
+    """Touches nothing but the session's own state and what the plugin itself keeps.
+
+    That is what stands in ``host.records`` and in files of its own.
+    """
 
 
 Effect: TypeAlias = Reads | Writes | Runs | Fetches | Sends | Pure

@@ -130,7 +130,8 @@ class TurnEnded(Event, frozen=True, kw_only=True, tag="turn_ended"):
     """The last event of a turn, exactly once.
 
     ``reason`` is one sentence where the outcome is not ``completed``; ``hint`` is what to do next.
-    ``unsent`` is steering that came too late for this turn.
+    ``model_calls`` counts the calls that were made, not how often each was tried again. ``unsent`` is
+    steering that came too late for this turn.
     """
 
     outcome: Outcome

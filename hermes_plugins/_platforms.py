@@ -11,7 +11,11 @@ import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Longest message, and how it is counted; ``per_second`` paces sending."""
+    """Longest message, and how it is counted; ``per_second`` paces sending.
+
+    The gateway counts `OutboundMessage.text` alone. Where the platform puts something around it (a
+    name, an encoding, a line of its protocol), ``text`` leaves room for that.
+    """
 
     text: int
     unit: Literal["characters", "utf16", "bytes"] = "characters"
@@ -31,11 +35,14 @@ class InboundMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message to send; ``id`` is the idempotency key."""
+    """A message to send; the gateway may send one again, with the same ``id``."""
 
     id: str
+    """The idempotency key: 1 to 64 characters, no spaces."""
     chat: str
+    """As the platform delivered it in `InboundMessage.chat`."""
     text: str
+    """May have several lines."""
     thread: str = ""
     reply_to: str = ""
 
@@ -80,7 +87,11 @@ class Platform(Protocol):
     limits: ClassVar[Limits]
 
     async def run(self, inbox: Inbox) -> None:
-        """Connect and receive until cancelled."""
+        """Connect and receive until cancelled; a connection that is lost is made again."""
 
     async def send(self, message: OutboundMessage) -> Receipt:
-        """Send one message that fits `limits`."""
+        """Send one message that fits `limits`, once: for an ``id`` that was taken, give its receipt.
+
+        Raises:
+            HermesError: the service did not take it, or did not say so in time.
+        """

@@ -5,11 +5,12 @@ The reading interface is public. Writing stays inside the kernel until a second 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
+from hermes_plugins._errors import StoreError
 from hermes_plugins._messages import Json, Message, Usage
 
 
@@ -115,3 +116,24 @@ class Records(Protocol):
 
     async def lease(self, key: str, *, holder: str, seconds: float) -> bool:
         """Take or renew the right to ``key``; False while another holder has it."""
+
+
+async def update_record(records: Records, key: str, change: Callable[[Json], Json]) -> Record:
+    """Change one value that other tasks and processes change too, and lose nobody's change.
+
+    ``change`` gets the kept value, None where there is none, and returns the new one. It is called
+    again on the newer value when somebody else was faster, so it must do nothing else; what it raises
+    ends the update.
+
+    Raises:
+        StoreError: the value cannot be kept.
+    """
+    kept = await records.get(key)
+    while True:
+        value, version = (kept.value, kept.version) if kept else (None, 0)
+        try:
+            return await records.put(key, change(value), version=version)
+        except StoreError:
+            kept = await records.get(key)
+            if (kept.version if kept else 0) == version:
+                raise  # nobody was faster: it fails for another reason

@@ -227,3 +227,31 @@ def test_a_script_file_that_cannot_be_used_is_refused(
     file.write_text(script, encoding="utf-8")
     assert server.main(["--script", str(file)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_its_help_says_what_a_script_is(capsys: pytest.CaptureFixture[str]) -> None:
+    from hermes_plugins.testing import server
+
+    with pytest.raises(SystemExit) as ended:
+        server.main(["--help"])
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    example = said[said.index("[{") : said.index("}]") + 2]
+    assert len(replies.from_json(example.encode())) == 5
+    assert "sleep 600 |" in said
+    assert all(name in said for name in replies.REPLIES)
+
+
+def test_errors_inside_a_200_may_carry_headers(model_server: ScriptedServer) -> None:
+    soon = {"retry-after-ms": "1"}
+    model_server.script(
+        replies.fail(200, body={"error": "busy"}, headers=soon),
+        replies.error_in_stream("busy", headers=soon),
+        replies.raw({"error": "busy"}, headers=soon),
+    )
+    connection = connect(model_server)
+    for _ in range(3):
+        response = post(connection)
+        assert (response.status, response.headers["retry-after-ms"]) == (200, "1")
+        assert b"busy" in response.read()
+    connection.close()

@@ -18,7 +18,7 @@ import click
 from hermes_core import __version__
 from hermes_core.cli.console import prepare_streams, print_error, silence_stdout
 from hermes_core.log import LOGGED
-from hermes_plugins._errors import HermesError, UsageError
+from hermes_plugins._errors import HermesError, PluginError, UsageError
 
 if TYPE_CHECKING:
     from hermes_core.discovery import Found
@@ -47,9 +47,7 @@ class LazyGroup(click.Group):
             return cast("click.Command", getattr(import_module(module), attribute))
         for found in _plugin_commands(ctx):
             if found.name == cmd_name:
-                from hermes_core.discovery import load_target
-
-                return cast("click.Command", load_target(found))
+                return _plugin_command(found)
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -70,7 +68,7 @@ class LazyGroup(click.Group):
                 raise UsageError(
                     "a question needs -q.", hint='`hermes -q "…"`; `hermes` alone talks.'
                 ) from error
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            close = get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.7)
             guess = f"Did you mean `hermes {close[0]}`?" if close else "`hermes --help` lists them."
             raise UsageError(f"there is no command {args[0]!r}.", hint=guess) from error
 
@@ -87,12 +85,16 @@ class LazyGroup(click.Group):
 @click.pass_context
 def hermes(ctx: click.Context, profile: str) -> None:
     """A personal agent in the terminal, on a server and in chat apps."""
+    from functools import cache
+
     from hermes_core.cli.context import declared
 
+    known = cache(lambda: declared(ctx))
     ctx.obj = {
         "profile": profile,
-        "declared_env": lambda: declared(ctx).env,
-        "plugin_schemas": lambda: declared(ctx).schemas,
+        "declared_env": lambda: known().env,
+        "plugin_sections": lambda: known().sections,
+        "missing_plugins": lambda: known().missing,
     }
 
 
@@ -192,6 +194,34 @@ def _plugin_commands(ctx: click.Context) -> list[Found]:
     from hermes_core.cli.context import discovered
 
     return [one for one in discovered(ctx) if one.name not in COMMANDS]
+
+
+def _plugin_command(found: Found) -> click.Command:
+    """Import a command that a plugin adds.
+
+    Raises:
+        PluginError: its import fails, it needs another host, or it is no command.
+    """
+    from contextlib import redirect_stdout
+
+    from hermes_core.discovery import load_target
+    from hermes_core.versions import outside
+
+    hint = f"`hermes plugins disable {found.plugin}` goes on without it."
+    if found.requires_host and (problem := outside(found.requires_host)):
+        raise PluginError(found.plugin, problem, hint=hint)
+    try:
+        with redirect_stdout(sys.stderr):
+            target = load_target(found)
+    except (Exception, SystemExit) as error:
+        text = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(": ")
+        raise PluginError(
+            found.plugin, f"its command {found.name} cannot be imported ({text}).", hint=hint
+        ) from error
+    if not isinstance(target, click.Command):
+        text = f"its command {found.name} is a {type(target).__name__}, not a click command."
+        raise PluginError(found.plugin, text, hint=hint)
+    return target
 
 
 def _usage_hint(error: click.ClickException) -> str:

@@ -56,7 +56,13 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("-t", "--toolsets", metavar="A,B", help="Give it these tools only.")
 @click.option("--max-turns", type=click.IntRange(1), help="Model calls a message may take.")
 @click.option("--yolo", is_flag=True, help="Do not ask before risky calls (the hard floor stays).")
-@click.option("--plugin", "modules", metavar="MODULE", multiple=True, help="Load a plugin module.")
+@click.option(
+    "--plugin",
+    "modules",
+    metavar="MODULE",
+    multiple=True,
+    help="Load a plugin module for this run, in every group its hooks belong to; may be given again.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,

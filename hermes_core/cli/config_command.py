@@ -6,24 +6,24 @@ Reading commands answer with text, or with JSON (``--json``). Secrets are never 
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
 import msgspec
 
 from hermes_core import config_tree as trees
+from hermes_core.cli.config_rows import Row, rows
 from hermes_core.config import Config, load_config, process_environment, read_config
-from hermes_core.config_layers import canonical_key, find_project_file
-from hermes_core.config_schema import Settings
-from hermes_core.config_tree import Node, Origin
+from hermes_core.config_layers import canonical_key, find_field, find_project_file
+from hermes_core.config_schema import PluginsSettings, Settings
+from hermes_core.config_tree import Origin, Problem
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, resolve_paths
-from hermes_plugins import Paths, Section, UsageError
+from hermes_plugins import ConfigSection, Paths, Section, UsageError
 
-_HIDDEN = "********"
-_REFERENCE = re.compile(r"\$\{\w+\}")
+_NO_SCHEMAS: Mapping[str, type[Section]] = {}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSON.")
 
 
@@ -52,12 +52,12 @@ def show(ctx: click.Context, as_json: bool = False) -> None:
     Example:
       hermes config show
     """
-    rows = list(_rows(load(ctx)))
+    shown = list(rows(load(ctx), _sections(ctx)))
     if as_json:
-        click.echo(_json({row.key: {"value": row.value, **_place(row.origin)} for row in rows}))
+        click.echo(_json({row.key: {"value": row.value, **_place(row.origin)} for row in shown}))
         return
-    width = min(max(len(row.key) for row in rows), 40)
-    for row in rows:
+    width = min(max(len(row.key) for row in shown), 40)
+    for row in shown:
         origin = "" if row.origin.layer == "default" else f"   ({row.origin})"
         click.echo(f"{row.key:<{width}}  {_text(row.value)}{origin}")
 
@@ -74,14 +74,11 @@ def get(ctx: click.Context, key: str, as_json: bool) -> None:
       hermes config get agent.max_turns
     """
     key = canonical_key(key)
-    config = load(ctx)
-    rows = [row for row in _rows(config) if row.key == key or row.key.startswith(f"{key}.")]
-    if trees.field_at(Settings, key) is None:
-        raise UsageError(f"There is no setting {key}.", hint="See `hermes config show`.")
-    if len(rows) == 1 and rows[0].key == key:
-        value, place = rows[0].value, _place(rows[0].origin)
+    found = _found(ctx, key)
+    if len(found) == 1 and found[0].key == key:
+        value, place = found[0].value, _place(found[0].origin)
     else:
-        value, place = {row.key.removeprefix(f"{key}."): row.value for row in rows} or None, {}
+        value, place = {row.key.removeprefix(f"{key}."): row.value for row in found} or None, {}
     click.echo(_json({"key": key, "value": value, **place}) if as_json else _text(value, bare=True))
 
 
@@ -164,6 +161,7 @@ def check(ctx: click.Context, as_json: bool) -> None:
     problems = list(config.problems)
     for name, schema in _schemas(ctx).items():
         problems += config.check_plugin(name, schema)
+    problems += [_missing(config, name) for name in _missing_plugins(ctx)]
     bad = any(item.severity != "note" for item in problems)
     if as_json:
         click.echo(_json([msgspec.to_builtins(item) for item in problems]))
@@ -177,7 +175,8 @@ def check(ctx: click.Context, as_json: bool) -> None:
 
 @command.command()
 @_as_json
-def schema(as_json: bool) -> None:
+@click.pass_context
+def schema(ctx: click.Context, as_json: bool) -> None:
     """The JSON Schema of hermes.yaml, for editors.
 
     \b
@@ -185,7 +184,7 @@ def schema(as_json: bool) -> None:
       hermes config schema > hermes.schema.json
     """
     del as_json
-    click.echo(_json(json_schema()))
+    click.echo(_json(json_schema(_schemas(ctx))))
 
 
 def load(ctx: click.Context) -> Config:
@@ -198,67 +197,67 @@ def load(ctx: click.Context) -> Config:
     return load_config(paths, cwd=_folder(paths), environ=process_environment())
 
 
-def json_schema() -> dict[str, object]:
-    """The JSON Schema of hermes.yaml."""
-    # Sections of plugins hold what the plugin says.
-    schema = msgspec.json.schema(Settings, schema_hook=lambda kind: {"description": "any value"})
-    for name, definition in schema["$defs"].items():
+def json_schema(schemas: Mapping[str, type[Section]] = _NO_SCHEMAS) -> dict[str, object]:
+    """The JSON Schema of hermes.yaml; ``schemas`` are the sections of plugins by name.
+
+    What stands in the section of another plugin is left open.
+    """
+    whole = msgspec.json.schema(Settings, schema_hook=_any_value)
+    definitions = whole["$defs"]
+    for name, definition in definitions.items():
         section = {"ToolsetsSettings": "sets", "PluginsSettings": "sections"}.get(name)
         if section is not None:
             definition["additionalProperties"] = definition["properties"].pop(section)[
                 "additionalProperties"
             ]
-    return schema
+    names = {"type": "array", "items": {"type": "string"}}
+    for name, schema in schemas.items():
+        (own,), parts = msgspec.json.schema_components(
+            [schema], schema_hook=_any_value, ref_template=f"#/$defs/{name}.{{name}}"
+        )
+        definitions |= {f"{name}.{part}": definition for part, definition in parts.items()}
+        section = own["$ref"].removeprefix("#/$defs/")
+        definitions[section]["properties"].setdefault("overrides", names)
+        definitions["PluginsSettings"]["properties"][name] = own
+    return whole
 
 
-class _Row(msgspec.Struct, frozen=True):
-    key: str
-    value: object
-    origin: Origin
+def _any_value(kind: type) -> dict[str, object]:
+    return {"description": "any value"}
 
 
-def _rows(config: Config) -> Iterator[_Row]:
-    visible = _visible(config.settings, config.tree, "", secret=False)
-    return _flat(visible, config.tree, "")
+def _found(ctx: click.Context, key: str) -> list[Row]:
+    """The settings that a key names: one, or those of a section.
+
+    Raises:
+        UsageError: there is no such setting.
+    """
+    config = load(ctx)
+    head, _, rest = key.partition(".")
+    sections = _sections(ctx) if head == "plugins" else {}
+    find_field(key, {name: one.schema for name, one in sections.items()})
+    shown = rows(config, sections)
+    found = [row for row in shown if row.key == key or row.key.startswith(f"{key}.")]
+    plugin = rest.partition(".")[0]
+    is_own = head == "plugins" and plugin and plugin not in trees.fields_of(PluginsSettings)
+    if is_own and not found and not (plugin in sections and key.endswith(".overrides")):
+        near = get_close_matches(plugin, sections, n=1, cutoff=0.7)
+        meant = ".".join(["plugins", *near, *key.split(".")[2:]])
+        hint = "A plugin's settings are known while it is on; see `hermes plugins list`."
+        if near:
+            raise UsageError(f"There is no setting {key}. Did you mean {meant}?")
+        raise UsageError(f"There is no setting {key}.", hint=hint)
+    return found
 
 
-def _flat(value: object, tree: Node, key: str) -> Iterator[_Row]:
-    if not isinstance(value, dict):
-        yield _Row(key, value, tree.origin if tree.value is not None else Origin())
-        return
-    for name, item in value.items():
-        yield from _flat(item, _child(tree, name), f"{key}.{name}" if key else name)
-
-
-def _visible(value: object, tree: Node, name: str, *, secret: bool) -> object:
-    """A value as plain data, secrets hidden, and texts as they were before ``${NAME}`` was filled in."""
-    if isinstance(value, msgspec.Struct):
-        shown: dict[str, object] = {}
-        for field in trees.fields_of(type(value)).values():
-            item = getattr(value, field.name)
-            below = tree if field.rest else _child(tree, field.name)
-            hide = secret or (field.secret and item != field.default)
-            part = _visible(item, below, field.name, secret=hide)
-            shown |= part if field.rest and isinstance(part, dict) else {field.name: part}
-        return shown
-    if isinstance(value, dict):
-        return {
-            key: _visible(item, _child(tree, key), key, secret=secret)
-            for key, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        nodes = tree.value if isinstance(tree.value, list) else [Node(None)] * len(value)
-        pairs = zip(value, nodes, strict=False)
-        return [_visible(item, below, name, secret=secret) for item, below in pairs]
-    if tree.source and (not secret or _REFERENCE.fullmatch(tree.source)):
-        return tree.source
-    is_secret = secret or (isinstance(value, str) and bool(value) and trees.is_secret_name(name))
-    return _HIDDEN if is_secret else value
-
-
-def _child(tree: Node, name: str) -> Node:
-    found = tree.value.get(name) if isinstance(tree.value, dict) else None
-    return found or Node(None)
+def _missing(config: Config, name: str) -> Problem:
+    return Problem(
+        "note",
+        f"{name} is in plugins.enabled but not installed.",
+        "plugins.enabled",
+        config.origin("plugins.enabled"),
+        f"`hermes plugins disable {name}` forgets it.",
+    )
 
 
 def _is_secret(key: str) -> bool:
@@ -300,10 +299,20 @@ def _declared_env(ctx: click.Context) -> Collection[str]:
     return given if isinstance(given, Collection) else ()
 
 
-def _schemas(ctx: click.Context) -> Mapping[str, type[Section]]:
-    """Sections of installed plugins, by name."""
-    given = _given(ctx, "plugin_schemas", {})
+def _sections(ctx: click.Context) -> Mapping[str, ConfigSection]:
+    """Sections of the plugins that are on, by name."""
+    given = _given(ctx, "plugin_sections", {})
     return given if isinstance(given, Mapping) else {}
+
+
+def _schemas(ctx: click.Context) -> Mapping[str, type[Section]]:
+    return {name: section.schema for name, section in _sections(ctx).items()}
+
+
+def _missing_plugins(ctx: click.Context) -> Collection[str]:
+    """Names in ``plugins.enabled`` that nothing installed goes by."""
+    given = _given(ctx, "missing_plugins", ())
+    return given if isinstance(given, Collection) else ()
 
 
 def _paths(ctx: click.Context) -> Paths:

@@ -8,10 +8,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from hermes_core.config import Config, load_config, process_environment
+from hermes_core.collisions import refused
+from hermes_core.config import Config, load_config, process_environment, read_config
 from hermes_core.discovery import Discovery, Found
-from hermes_core.paths import resolve_paths
-from hermes_plugins._config import Section
+from hermes_core.loaded import HostSettings
+from hermes_core.paths import check_home, resolve_paths
+from hermes_core.switches import switched_off
+from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._host import Paths
 
@@ -48,23 +51,33 @@ def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None)
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What the installed plugins declare about settings."""
+    """What the installed plugins declare about settings, and the names in ``plugins.enabled`` that
+    none of them goes by."""
 
-    env: frozenset[str]
-    schemas: Mapping[str, type[Section]]
+    env: frozenset[str] = frozenset()
+    sections: Mapping[str, ConfigSection] = {}
+    missing: Sequence[str] = ()
 
 
 def declared(ctx: click.Context) -> Declared:
-    """Load every plugin that is on, and return the names and sections that they declare."""
+    """Load every plugin that is on, and return the names and sections that they declare.
+
+    Settings that are wrong count as not set, so that they can be seen and mended; in a home that
+    cannot be used nothing is declared.
+    """
     import asyncio
 
+    from hermes_core.clock import SystemClock
     from hermes_core.hookspecs import HONOURED
-    from hermes_core.runtime import open_runtime
+    from hermes_core.runtime import Runtime
 
     async def collect() -> Declared:
-        runtime = await open_runtime(
-            paths_of(ctx), environ=process_environment(), cwd=working_folder()
-        )
+        paths, cwd = paths_of(ctx), working_folder()
+        if check_home(paths):
+            return Declared()
+        paths.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        config = read_config(paths, cwd=cwd, environ=process_environment())
+        runtime = Runtime(config=config, paths=paths, clock=SystemClock(), cwd=cwd)
         host = runtime.host
         try:
             for group in HONOURED:
@@ -73,36 +86,34 @@ def declared(ctx: click.Context) -> Declared:
             await runtime.close()
         profiles = [one for loaded in host.loaded.values() for one in loaded.providers]
         sections = [one for loaded in host.loaded.values() for one in loaded.config]
-        names = [name for one in profiles for name in (*one.env, one.base_url_env) if name]
+        env = [name for one in profiles for name in (*one.env, one.base_url_env) if name]
+        env += [name for one in sections for name in one.env]
+        env += [name for one in config.settings.providers.values() for name in one.env]
         return Declared(
-            env=frozenset(
-                [
-                    *names,
-                    *(name for one in sections for name in one.env),
-                    *(n for one in runtime.config.settings.providers.values() for n in one.env),
-                ]
-            ),
-            schemas={one.name: one.schema for one in sections},
+            env=frozenset(env),
+            sections={one.name: one for one in sections},
+            missing=host.missing,
         )
 
-    return asyncio.run(collect())
+    try:
+        return asyncio.run(collect())
+    except HermesError:
+        return Declared()
 
 
 def discovered(ctx: click.Context) -> Sequence[Found]:
     """Commands that plugins add; a home that cannot be read has none."""
     try:
-        config = config_of(ctx)
+        plugins = config_of(ctx).settings.plugins
         paths = paths_of(ctx)
     except HermesError:
         return ()
-    folders = [paths.home / "plugins", *map(Path, config.settings.plugins.paths)]
+    folders = [paths.home / "plugins", *(Path(one).expanduser() for one in plugins.paths)]
     found = Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
-    off = set(config.settings.plugins.disabled)
-    on = set(config.settings.plugins.enabled)
+    settings = HostSettings(enabled=plugins.enabled, disabled=plugins.disabled)
+    taken = refused(found, is_off=lambda one: bool(switched_off(one, settings)))
     return [
         one
         for one in found
-        if one.group == "hermes.commands"
-        and one.plugin not in off
-        and (one.default or one.plugin in on)
+        if one.group == "hermes.commands" and one not in taken and not switched_off(one, settings)
     ]

@@ -25,11 +25,15 @@ from hermes_core.config import process_environment
 from hermes_core.config_tree import is_secret_name
 from hermes_plugins import HermesError, UsageError
 
-_UV_LINE: Final = re.compile(r"^ \+ ([A-Za-z0-9._-]+)==(\S+)( \(from file:)?", re.MULTILINE)
+# What it would add (+) or put in anew (~); a folder has its address in place of a version.
+_UV_LINE: Final = re.compile(r"^ [+~] ([A-Za-z0-9._-]+)(?:==(\S+)| @ )", re.MULTILINE)
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """One package that an install would add or change; ``asked`` is the one that was named."""
+    """One package that an install would add or change; ``asked`` is the one that was named.
+
+    ``version`` is "" where the installer does not tell it, as uv of a folder.
+    """
 
     name: str
     version: str
@@ -43,7 +47,7 @@ class Installer(msgspec.Struct, frozen=True, kw_only=True):
     is_pip: bool
 
     def plan(self, requirement: str, *, name: str) -> list[Planned]:
-        """What an install would do, asked without doing it; ``name`` is "" for a folder.
+        """What an install would do, asked without doing it; ``name`` is the distribution's.
 
         Raises:
             HermesError: there is no such distribution, or no set of versions that fits.
@@ -53,12 +57,8 @@ class Installer(msgspec.Struct, frozen=True, kw_only=True):
             # Nothing is written, so an environment that belongs to the system may be asked as well.
             told = _run([*dry, *self._here, "--break-system-packages", requirement])
             return [
-                Planned(
-                    name=normal_name(found),
-                    version=version,
-                    asked=normal_name(found) == name if name else bool(is_local),
-                )
-                for found, version, is_local in _UV_LINE.findall(told)
+                Planned(name=normal_name(found), version=version, asked=normal_name(found) == name)
+                for found, version in _UV_LINE.findall(told)
             ]
         with TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"

@@ -47,9 +47,8 @@ def install_distribution(distribution: str, paths: Paths) -> str:
         HermesError: the installer failed; the message has its last words.
     """
     requirement = _requirement(distribution)
-    is_folder = os.path.isabs(requirement)
     installer = find_installer()
-    plan = installer.plan(requirement, name="" if is_folder else _base_name(requirement))
+    plan = installer.plan(requirement, name=distribution_name(distribution))
     if not plan:
         return UNCHANGED
     _refuse_changes(distribution, plan)
@@ -57,6 +56,16 @@ def install_distribution(distribution: str, paths: Paths) -> str:
         installer.install(requirement)
         return INSTALLED_HERE
     return f"into {_install_beside(installer, requirement, plan, paths)}"
+
+
+def distribution_name(distribution: str) -> str:
+    """The name of what is asked for; a folder's stands in its pyproject.toml.
+
+    Raises:
+        UsageError: it is none, or the folder does not say.
+    """
+    requirement = _requirement(distribution)
+    return _folder_name(requirement) if os.path.isabs(requirement) else _base_name(requirement)
 
 
 def uninstall_distribution(distribution: str, paths: Paths) -> None:
@@ -124,6 +133,20 @@ def _base_name(requirement: str) -> str:
     if match is None:
         raise UsageError(f"{requirement!r} is not the name of a distribution.")
     return normal_name(match[0])
+
+
+def _folder_name(folder: str) -> str:
+    import tomllib
+
+    file = Path(folder) / "pyproject.toml"
+    try:
+        with open(file, "rb") as stream:
+            return _base_name(str(tomllib.load(stream)["project"]["name"]))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{file} does not name a distribution.",
+            hint="Give the folder of a plugin: `hermes plugins new NAME` writes one.",
+        ) from error
 
 
 def _refuse_changes(asked: str, plan: Sequence[Planned]) -> None:

@@ -25,6 +25,7 @@ class _Kind(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     summary: str
     about: str
+    needs: str = ""
 
 
 _KINDS: Final[Mapping[str, _Kind]] = {
@@ -37,6 +38,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         group="hermes.providers",
         summary="A model provider for Hermes",
         about="`hermes chat --provider {{name}}` uses it; the key comes from {{CONSTANT}}_API_KEY.",
+        needs=', "hermes-plugin-chat-completions>=0.1"',
     ),
     "platform": _Kind(
         group="hermes.platforms",
@@ -114,6 +116,7 @@ def _words(name: str, kind: _Kind) -> dict[str, str]:
         "group": kind.group,
         "summary": kind.summary,
         "about": kind.about,
+        "needs": kind.needs,
     }
 
 

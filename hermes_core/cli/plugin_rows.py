@@ -17,7 +17,8 @@ from hermes_plugins._tools import Tool
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One plugin. ``state`` is on, off or failed; ``reason`` is why, or what else there is to tell."""
+    """One plugin. ``state`` is on, off, failed or missing (enabled, but not installed); ``reason`` is
+    why, or what else there is to tell."""
 
     name: str
     distribution: str = ""
@@ -55,6 +56,7 @@ async def rows(runtime: Runtime) -> list[Row]:
         Row(name=one.plugin, state="failed", reason=one.text, hint=one.hint)
         for one in unread.values()
     ]
+    found += [_missing(name) for name in host.missing]
     return sorted(found, key=lambda row: row.name)
 
 
@@ -82,6 +84,7 @@ def plugin_name(runtime: Runtime, name: str) -> str:
     host = runtime.host
     known = {one.plugin: one.distribution for one in host.found}
     known |= {one.plugin: "" for one in host.problems if one.plugin and one.plugin not in known}
+    known |= dict.fromkeys(host.missing, "")
     stands_for = [Row(name=key, distribution=value, state="") for key, value in known.items()]
     return one_row(stands_for, name).name
 
@@ -162,6 +165,16 @@ def _row(runtime: Runtime, name: str, points: Sequence[Found], broken: set[str])
     )
 
 
+def _missing(name: str) -> Row:
+    full = f"hermes-plugin-{name.removeprefix('hermes-plugin-')}"
+    return Row(
+        name=name,
+        state="missing",
+        reason="it is in plugins.enabled but not installed",
+        hint=f"`hermes plugins install {full}`, or `hermes plugins disable {name}` forgets it.",
+    )
+
+
 def _contributed(loaded: Loaded) -> dict[str, tuple[str, ...]]:
     return {
         "tools": tuple(tool.name for tool in loaded.tools),
@@ -188,5 +201,5 @@ def _settings(name: str, sections: Sequence[ConfigSection]) -> tuple[str, ...]:
 def _guess(name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, known, n=1, cutoff=0.7)
     return f" Did you mean {close[0]}?" if close else ""

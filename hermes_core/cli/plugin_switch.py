@@ -1,7 +1,7 @@
 """Switching a plugin on or off: ``plugins.enabled`` and ``plugins.disabled`` in the owner's hermes.yaml.
 
-Called by ``hermes plugins enable|disable|install``. It does not ask whether the plugin exists, so that
-one which keeps Hermes from starting can still be switched off.
+Called by ``hermes plugins enable|disable|install|uninstall``. It does not ask whether the plugin
+exists, so that one which keeps Hermes from starting can still be switched off.
 """
 
 from __future__ import annotations
@@ -37,9 +37,20 @@ def switch(paths: Paths, name: str, *, on: bool) -> None:
     append_value(paths, _ENABLED, name)
 
 
+def forget(paths: Paths, name: str) -> None:
+    """Take a plugin that is gone out of both lists; the settings under its own name stay.
+
+    Raises:
+        UsageError: as `switch`.
+    """
+    for key in (_ENABLED, _DISABLED):
+        _remove(paths, key, name)
+
+
 def _remove(paths: Paths, key: str, name: str) -> None:
     listed = _listed(paths, key)
-    kept = [item for item in listed if item not in (name, f"hermes-plugin-{name}")]
+    short = name.removeprefix("hermes-plugin-")
+    kept = [item for item in listed if item not in (short, f"hermes-plugin-{short}")]
     if kept == listed:
         return
     if kept:

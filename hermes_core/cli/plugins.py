@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -10,8 +12,9 @@ from typing import TypeVar
 import click
 import msgspec
 
-from hermes_core.cli.context import paths_of, working_folder
+from hermes_core.cli.context import config_of, paths_of, working_folder
 from hermes_core.cli.plugin_rows import (
+    Row,
     base_name,
     load_everything,
     one_row,
@@ -46,7 +49,7 @@ def command() -> None:
 @_JSON
 @click.pass_context
 def list_plugins(ctx: click.Context, as_json: bool) -> None:
-    """Every plugin that was found: on, off or failed, and why.
+    """Every plugin that was found: on, off or failed, and why; and what is enabled but missing.
 
     \b
     Example:
@@ -173,11 +176,15 @@ def enable(ctx: click.Context, name: str) -> None:
     from hermes_core.cli.plugin_switch import switch
 
     row = one_row(_with_runtime(ctx, rows), name)
+    if row.state == "missing":
+        raise UsageError(f"{row.name} is not installed.", hint=row.hint)
     switch(paths_of(ctx), row.name, on=True)
     row = one_row(_with_runtime(ctx, rows), row.name)
     if row.state != "on":
         raise HermesError(f"{row.name} is switched on, but it does not work: {row.line}")
     click.echo(f"{row.name} is on. It offers: {', '.join(row.offers)}.")
+    for line in _next_steps(ctx, row):
+        click.echo(line)
 
 
 @command.command("disable")
@@ -190,9 +197,13 @@ def disable(ctx: click.Context, name: str) -> None:
     Example:
       hermes plugins disable weather
     """
-    from hermes_core.cli.plugin_switch import switch
+    from hermes_core.cli.plugin_switch import forget, switch
 
-    name = _meant(ctx, name)
+    name, is_missing = _meant(ctx, name)
+    if is_missing:
+        forget(paths_of(ctx), name)
+        click.echo(f"{name} is not installed; it is out of plugins.enabled now.")
+        return
     switch(paths_of(ctx), name, on=False)
     click.echo(f"{name} is off. `hermes plugins enable {name}` brings it back.")
 
@@ -207,24 +218,30 @@ def install(ctx: click.Context, distribution: str, yes: bool) -> None:
     \b
     Example:
       hermes plugins install hermes-plugin-weather
+      hermes plugins install ./FOLDER
     """
-    from hermes_core.cli.plugin_install import install_distribution
+    from hermes_core.cli.plugin_install import about, distribution_name, install_distribution
     from hermes_core.cli.plugin_switch import switch
 
     paths = paths_of(ctx)
+    full = distribution_name(distribution)
     place = install_distribution(distribution, paths)
-    name = base_name(distribution).removeprefix("hermes-plugin-")
-    row = one_row(_with_runtime(ctx, rows), name)
+    row = one_row(_with_runtime(ctx, rows), full)
     click.echo(f"Installed {row.distribution} {row.version} {place}.")
+    if facts := about(full, paths):
+        click.echo(f"  about: {facts}")
     click.echo(f"  offers: {', '.join(row.offers)}")
     if row.tools:
         click.echo(f"  tools: {', '.join(row.tools)}")
     if row.state == "on":
+        click.echo("It is on.")
         return
     asked = yes or (sys.stdin.isatty() and click.confirm("Switch it on?", err=True))
     if asked:
         switch(paths, row.name, on=True)
         click.echo(f"{row.name} is on.")
+        for line in _next_steps(ctx, row):
+            click.echo(line)
     else:
         click.echo(f"It is off. `hermes plugins enable {row.name}` switches it on.")
 
@@ -233,16 +250,18 @@ def install(ctx: click.Context, distribution: str, yes: bool) -> None:
 @click.argument("distribution")
 @click.pass_context
 def uninstall(ctx: click.Context, distribution: str) -> None:
-    """Remove a distribution; its settings stay.
+    """Remove a distribution, and its name from plugins.enabled; its own settings stay.
 
     \b
     Example:
       hermes plugins uninstall hermes-plugin-weather
     """
     from hermes_core.cli.plugin_install import uninstall_distribution
+    from hermes_core.cli.plugin_switch import forget
 
     uninstall_distribution(distribution, paths_of(ctx))
     click.echo(f"{distribution} is removed.")
+    forget(paths_of(ctx), base_name(distribution))
 
 
 @command.command("new")
@@ -265,7 +284,12 @@ def new(name: str, kind: str, folder: str) -> None:
     from hermes_core.cli.plugin_new import write_plugin
 
     made = write_plugin(name, kind, Path(folder))
-    click.echo(f"Wrote {made}. Next:\n  pip install -e {made}\n  hermes plugins enable {name}")
+    # Without a ./ some installers take it for a name on an index.
+    place = made if made.is_absolute() else os.path.join(os.curdir, made)
+    what = shlex.quote(f"{place}[test]")
+    click.echo(f"Wrote {made}. Next:")
+    click.echo(f"  pip install -e {what}    (or: uv pip install -e {what})")
+    click.echo(f"  hermes plugins enable {name}")
 
 
 @command.command("check")
@@ -281,7 +305,7 @@ def check(ctx: click.Context, name: str | None, as_json: bool) -> None:
     """
     found = _with_runtime(ctx, rows)
     chosen = [one_row(found, name)] if name else [row for row in found if row.state != "off"]
-    failed = [row for row in chosen if row.state == "failed"]
+    failed = [row for row in chosen if row.state in ("failed", "missing")]
     if as_json:
         _print_json(failed)
     for row in () if as_json else failed:
@@ -309,26 +333,40 @@ def _with_runtime(
     return asyncio.run(run())
 
 
-def _meant(ctx: click.Context, name: str) -> str:
-    """The plugin's own name. What is broken must not keep it from being switched off.
+def _meant(ctx: click.Context, name: str) -> tuple[str, bool]:
+    """The plugin's own name, and whether it is missing. What is broken must not keep a plugin from
+    being switched off.
 
     Raises:
         UsageError: there is no such plugin.
     """
 
-    async def known(runtime: Runtime) -> str | UsageError:
+    async def known(runtime: Runtime) -> tuple[str, bool] | UsageError:
         try:
-            return plugin_name(runtime, name)
+            found = plugin_name(runtime, name)
         except UsageError as error:
             return error
+        return found, found in runtime.host.missing
 
     try:
         found = _with_runtime(ctx, known)
     except HermesError:
-        return base_name(name).removeprefix("hermes-plugin-")
+        return base_name(name).removeprefix("hermes-plugin-"), False
     if isinstance(found, UsageError):
         raise found
     return found
+
+
+def _next_steps(ctx: click.Context, row: Row) -> list[str]:
+    """What a plugin that is on still needs before anything uses it."""
+    offered = [offer.partition(":") for offer in row.offers]
+    backends = [name for kind, _, name in offered if kind == "memory"]
+    lines = []
+    if backends and config_of(ctx).settings.memory.backend not in backends:
+        lines.append(f"`hermes config set memory.backend {backends[0]}` has it used.")
+    if any(kind == "platforms" for kind, _, _ in offered):
+        lines.append("Nothing runs platforms yet; the gateway comes with a later release.")
+    return lines
 
 
 def _origin(runtime: Runtime, tool: str) -> dict[str, str]:
@@ -352,6 +390,11 @@ def _origin(runtime: Runtime, tool: str) -> dict[str, str]:
         if tool in problem.text.split():
             line = sentences(problem.text, problem.hint)
             return {"tool": tool, "plugin": problem.plugin, "reason": line}
+    if any(tool in (one.plugin, one.distribution) for one in host.found):
+        raise UsageError(
+            f"no tool is called {tool!r}.",
+            hint=f"`hermes plugins info {tool}` tells about the plugin.",
+        )
     off = {one.plugin: host.why_off(one) for one in host.found if one.group == "hermes.tools"}
     failed = [name for name, reason in off.items() if not reason and name not in host.loaded]
     told = [f"{name} ({reason})" for name, reason in off.items() if reason]

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -54,10 +55,9 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
     elif not found:
         click.echo("No session yet. `hermes` starts one.")
     for info in () if as_json else found:
-        title = info.title or "(no title)"
-        click.echo(
-            f"{info.id}  {_when(info.updated)}  {info.message_count:>4}  {clean_output(title)}"
-        )
+        title = clean_output(info.title or "(no title)")
+        count = f"{info.message_count:>4} message{' ' if info.message_count == 1 else 's'}"
+        click.echo(f"{info.id}  {_when(info.updated)}  {count}  {title}")
 
 
 @command.command("show")
@@ -137,15 +137,31 @@ def export_session(ctx: click.Context, session: str, output: str) -> None:
         stream.write(data)
 
 
-def _with_store(ctx: click.Context, work: Callable[[Store], Awaitable[T]]) -> T:
-    """Open the store for one question."""
+@command.command("reindex")
+@click.pass_context
+def reindex(ctx: click.Context) -> None:
+    """Build the search index anew, when search does not find what is there.
 
+    The messages themselves stay as they are. Takes minutes for a million of them.
+
+    \b
+    Example:
+      hermes sessions reindex
+    """
+    _with_store(ctx, lambda store: store.reindex())
+    click.echo("The search index is built anew.")
+
+
+def _with_store(ctx: click.Context, work: Callable[[Store], Awaitable[T]]) -> T:
+    """Open the store for one question; where there is none yet, an empty one that is not kept."""
     paths = paths_of(ctx)
     if problem := check_home(paths):
         raise HermesError(problem)
 
     async def run() -> T:
-        store = Store(paths.home / "state.db", clock=SystemClock(), process="cli")
+        file = paths.home / "state.db"
+        place = file if file.exists() else Path(":memory:")
+        store = Store(place, clock=SystemClock(), process="cli")
         try:
             return await work(store)
         finally:

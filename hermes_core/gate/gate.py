@@ -282,7 +282,7 @@ _TEXTS: dict[Outcome, str] = {
 
 
 def _refused(outcome: Outcome, *, by: str, reason: str) -> Verdict:
-    said = f" Their reason: {reason}" if reason else ""
     reason = reason.rstrip(".")
+    said = f" Their reason: {reason}." if reason else ""
     text = _TEXTS[outcome].format(reason=reason, by=by, stop=_STOP, said=said)
     return Verdict(allowed=False, outcome=outcome, text=text, by=by, reason=reason)

@@ -44,13 +44,15 @@ RESCHEDULE_SECONDS = 1.0
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session's requests go. ``label`` is ``provider/model``."""
+    """Where a session's requests go. ``label`` is ``provider/model``; ``address`` is the setting or the
+    variable that holds the address, "" where it is the profile's own."""
 
     profile: ProviderProfile
     model: ModelInfo
     endpoint: Endpoint
     dialect: Dialect
     label: str
+    address: str = ""
 
 
 class Listener(Protocol):
@@ -123,6 +125,7 @@ async def ask(
             profile=route.profile,
             model=route.label,
             url=route.endpoint.url,
+            address=route.address,
             window=route.model.context_length,
             prompt_tokens=assembled.usage.input,
         )

@@ -59,12 +59,14 @@ def classify(
     profile: ProviderProfile | None = None,
     model: str = "",
     url: str = "",
+    address: str = "",
     window: int = 0,
     prompt_tokens: int = 0,
 ) -> Failure:
     """Say what ``error`` means.
 
-    ``url`` is where the request went; it is shown where it may be the mistake.
+    ``url`` is where the request went, ``address`` the setting or variable that says so ("": the
+    profile itself); both are shown where they may be the mistake.
     ``window`` and ``prompt_tokens`` (an estimate) may be 0, unknown: a connection that breaks under
     a nearly full window is an overflow that the server did not name.
     """
@@ -87,6 +89,7 @@ def classify(
     elif reason == "context_overflow" and window:
         detail = f" for the window of {window:,} tokens"
     name = (profile.name or profile.id) if profile is not None else "The provider"
+    place = _address_hint(profile, address, reached=reason != "connection")
     return Failure(
         reason=reason,
         retryable="R" in row.flags if error.retryable is None else error.retryable,
@@ -95,7 +98,7 @@ def classify(
         fallback="F" in row.flags,
         output_limit=limit,
         user_text=_user_text(error, name, what + detail),
-        hint=error.hint or hint.format(key=_key_name(profile)),
+        hint=error.hint or hint.format(key=_key_name(profile), address=place),
     )
 
 
@@ -156,6 +159,20 @@ def _overflow(reason: str, words: str) -> tuple[str, int]:
 
 def _key_name(profile: ProviderProfile | None) -> str:
     return profile.env[0] if profile is not None and profile.env else "model.api_key"
+
+
+def _address_hint(profile: ProviderProfile | None, address: str, *, reached: bool) -> str:
+    """Where to look when an address does not serve: at what gave it, else at the server."""
+    if "." in address:
+        return f"Check the address: hermes config set {address} URL (many end in /v1)"
+    if address:
+        return f"Check the address in the variable {address} (many end in /v1)"
+    name = profile.id if profile is not None else "NAME"
+    other = f"To use another address: hermes config set providers.{name}.base_url URL"
+    if reached:
+        return other
+    is_local = profile is not None and profile.local
+    return f"{'Is it running?' if is_local else 'Check the network.'} {other}"
 
 
 def _user_text(error: ProviderError, name: str, what: str) -> str:

@@ -14,7 +14,8 @@ import msgspec
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """A row of the table. ``flags``: R retryable, C compress, K rotate the key, F fallback."""
+    """A row of the table. ``flags``: R retryable, C compress, K rotate the key, F fallback. ``hint`` may
+    name the ``{key}`` to set, or be the ``{address}`` to look at."""
 
     flags: str
     text: str
@@ -24,7 +25,7 @@ class Reason(msgspec.Struct, frozen=True):
 _OTHER_MODEL = "Try another model: hermes chat --model PROVIDER/MODEL"
 _KEY = "Set a valid key: hermes config set {key} …"
 _SHORTER = "Start a new session, or use a model with a larger window: hermes chat --model …"
-_URL = "Check the address: hermes config set model.base_url URL (many end in /v1)"
+_URL = "{address}"
 _AGAIN = "Ask again, or use another model: hermes chat --model PROVIDER/MODEL"
 _WAIT = "Wait a little, or use another model: hermes chat --model PROVIDER/MODEL"
 

@@ -22,7 +22,7 @@ from hermes_core.route.ask import Route
 from hermes_core.route.credentials import headers_of, key_of
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import Dialect, Endpoint
-from hermes_plugins._errors import ProviderError, UsageError
+from hermes_plugins._errors import PluginError, ProviderError, UsageError
 from hermes_plugins._http import HttpClient
 from hermes_plugins._providers import ModelInfo, ProviderProfile
 
@@ -101,7 +101,7 @@ class Router:
             for name in (profile.id, *profile.aliases):
                 facts[name] = profile
         for name, override in self._settings.providers.items():
-            if name not in facts and override.base_url:
+            if name not in facts and override.base_url and self._failure(name) is None:
                 base = facts.get("custom", ProviderProfile(id="custom", key_required=False))
                 facts[name] = msgspec.structs.replace(
                     base, id=name, aliases=(), base_url=override.base_url
@@ -136,7 +136,11 @@ class Router:
         }
 
     async def _whole(self, facts: ProviderProfile) -> ProviderProfile:
-        """The profile with its code: loads the plugin that declared it."""
+        """The profile with its code: loads the plugin that declared it.
+
+        Raises:
+            PluginError: that plugin is broken; its facts alone are not what was chosen.
+        """
         for one in self._offered().values():
             known = self._declarations.of(one)
             if known is None or any(profile.id == facts.id for profile in known):
@@ -144,6 +148,8 @@ class Router:
                     for profile in loaded.providers:
                         if profile.id == facts.id:
                             return profile
+                if known is not None and (failure := self._failure(one.name)):
+                    raise failure
         return facts
 
     async def _choose(
@@ -157,6 +163,8 @@ class Router:
             first, slash, rest = name.partition("/")
             if slash and first in profiles:
                 return profiles[first], rest
+            if slash and (failure := self._failure(first)):
+                raise failure
             if found := self._by_model(name, profiles):
                 return found, name
         if self._settings.model.base_url:
@@ -176,14 +184,29 @@ class Router:
     def _named(self, provider: str, profiles: Mapping[str, ProviderProfile]) -> ProviderProfile:
         if provider in profiles:
             return profiles[provider]
+        if failure := self._failure(provider):
+            raise failure
+        for one in self._host.found:
+            off = self._host.why_off(one)
+            if off and one.group == "hermes.providers" and one.name == provider:
+                raise UsageError(f"the provider {provider} is {off}")
         from difflib import get_close_matches
 
-        close = get_close_matches(provider, profiles, n=1)
+        close = get_close_matches(provider, profiles, n=1, cutoff=0.7)
         guess = f" Did you mean {close[0]}?" if close else ""
         raise UsageError(
             f"no provider {provider!r} is installed.{guess}",
             hint=f"There is: {', '.join(sorted({one.id for one in profiles.values()}))}.",
         )
+
+    def _failure(self, provider: str) -> PluginError | None:
+        """Why the plugin that offers a provider is not loaded; None when no such plugin failed."""
+        for one in self._host.found:
+            if one.group == "hermes.providers" and one.name == provider:
+                for problem in reversed(self._host.problems):
+                    if problem.plugin == one.plugin:
+                        return PluginError(one.plugin, problem.text, hint=problem.hint)
+        return None
 
     def _by_model(
         self, name: str, profiles: Mapping[str, ProviderProfile]
@@ -236,15 +259,21 @@ class Router:
     # -- building ----------------------------------------------------------------------
 
     def _url_of(self, profile: ProviderProfile) -> str:
+        return self._address(profile)[0]
+
+    def _address(self, profile: ProviderProfile) -> tuple[str, str]:
+        """A provider's address, and the setting or variable that holds it; "" for the profile's own."""
         override = self._settings.providers.get(profile.id)
         own = self._settings.model
         if own.base_url and own.provider in ("", profile.id):
             host = urlsplit(own.base_url).hostname or ""
             if own.provider or profile.id == "custom" or host in profile.hosts:
-                return own.base_url
+                return own.base_url, "model.base_url"
         if override and override.base_url:
-            return override.base_url
-        return self._environ.get(profile.base_url_env, "") or profile.base_url
+            return override.base_url, f"providers.{profile.id}.base_url"
+        if given := self._environ.get(profile.base_url_env, ""):
+            return given, profile.base_url_env
+        return profile.base_url, ""
 
     def _overridden(self, profile: ProviderProfile) -> ProviderProfile:
         override = self._settings.providers.get(profile.id)
@@ -255,6 +284,7 @@ class Router:
         )
 
     async def _route(self, profile: ProviderProfile, model: str) -> Route:
+        _, address = self._address(profile)
         profile = self._overridden(profile)
         key = key_of(profile, self._settings, self._environ)
         if profile.key_required and not key:
@@ -265,9 +295,10 @@ class Router:
                 + (f"  (get one at {profile.signup_url})" if profile.signup_url else ""),
             )
         if not profile.base_url:
+            setting = "model" if profile.id == "custom" else f"providers.{profile.id}"
             raise UsageError(
                 f"{profile.id} has no address.",
-                hint="`hermes config set model.base_url http://HOST:PORT/v1`",
+                hint=f"`hermes config set {setting}.base_url http://HOST:PORT/v1`",
             )
         info = await self._model(profile, model)
         name = self._settings.model.dialect or _dialect_of(profile, info.id)
@@ -285,6 +316,7 @@ class Router:
             ),
             dialect=dialect,
             label=f"{profile.id}/{info.id}",
+            address=address,
         )
 
     async def _model(self, profile: ProviderProfile, model: str) -> ModelInfo:

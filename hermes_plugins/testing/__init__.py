@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hermes_plugins.testing import replies
 from hermes_plugins.testing._approver import FakeApprover, Seen
-from hermes_plugins.testing._clock import VirtualClock
+from hermes_plugins.testing._clock import RealClock, VirtualClock
 from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
 from hermes_plugins.testing._conformance_environment import EnvironmentConformance
 from hermes_plugins.testing._conformance_memory import FakeMemory, MemoryConformance
@@ -53,6 +53,7 @@ __all__ = [
     "MemoryConformance",
     "PlatformConformance",
     "ProviderConformance",
+    "RealClock",
     "RecordingEnvironment",
     "ScriptedRequest",
     "ScriptedServer",

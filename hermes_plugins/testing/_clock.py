@@ -1,4 +1,4 @@
-"""A clock that a test moves by hand."""
+"""Clocks for tests: one that a test moves by hand, and a real one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ import heapq
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from hermes_core.clock import SystemClock
+
+
+class RealClock(SystemClock):
+    """Implements `Clock` on the machine's time, as the host's own clock does.
+
+    For tests of code that waits for sockets, processes or threads, which no virtual clock sees. Set
+    the pauses of that code to milliseconds.
+    """
 
 
 class _VirtualTimeout:

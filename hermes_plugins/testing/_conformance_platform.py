@@ -13,6 +13,7 @@ from typing import ClassVar, Final, TypeVar
 
 import pytest
 
+from hermes_plugins._errors import HermesError
 from hermes_plugins._platforms import (
     Accepted,
     Delivery,
@@ -34,7 +35,12 @@ _LONG: Final = 10.0
 
 
 class FakeInbox:
-    """Implements `Inbox` as a gateway would: a message is accepted once, a refused sender never."""
+    """Implements `Inbox` as a gateway would: a message is accepted once, a refused sender never.
+
+    ``messages`` is everything that was delivered, duplicates and what was refused too; ``answers`` is
+    what was answered to each, in the same order: `Accepted`, `Duplicate` or `Refused`. Senders in
+    ``refused`` may not use the agent. `wait_for` waits until so many messages are there.
+    """
 
     def __init__(self, *, refused: Collection[str] = ()) -> None:
         self.messages: list[InboundMessage] = []
@@ -67,7 +73,11 @@ class FakeInbox:
 
 
 class FakePlatform:
-    """Implements `Platform` in memory: `arrive` is the service's side, ``sent`` what went out."""
+    """Implements `Platform` in memory: `arrive` is the service's side, ``sent`` what went out.
+
+    `drop` ends what stands for a connection, so that `run` makes it again; while ``refusing`` is set,
+    nothing is taken.
+    """
 
     id: ClassVar[str] = "fake"
     limits: ClassVar[Limits] = Limits(text=4000)
@@ -75,19 +85,31 @@ class FakePlatform:
     def __init__(self) -> None:
         self.sent: list[OutboundMessage] = []
         """What the service has taken, each message once."""
-        self._arrived: asyncio.Queue[InboundMessage] = asyncio.Queue()
+        self.refusing = False
+        self._arrived: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
         self._receipts: dict[str, Receipt] = {}
 
     def arrive(self, message: InboundMessage) -> None:
         """A message comes from outside."""
         self._arrived.put_nowait(message)
 
+    def drop(self) -> None:
+        """The connection is lost."""
+        self._arrived.put_nowait(None)
+
     async def run(self, inbox: Inbox) -> None:
         while True:
-            await inbox.deliver(await self._arrived.get())
+            await self.connected(inbox)
+
+    async def connected(self, inbox: Inbox) -> None:
+        """Receive until the connection is lost."""
+        while message := await self._arrived.get():
+            await inbox.deliver(message)
 
     async def send(self, message: OutboundMessage) -> Receipt:
         if message.id not in self._receipts:
+            if self.refusing:
+                raise HermesError("fake: the service refuses messages.")
             self.sent.append(message)
             self._receipts[message.id] = Receipt(id=f"sent-{len(self.sent)}")
         return self._receipts[message.id]
@@ -95,12 +117,24 @@ class FakePlatform:
 
 @pytest.mark.anyio
 class PlatformConformance:
-    """Subclass as ``Test…`` and play the service: give `connect`, `arrive`, `sent`, `disconnect`."""
+    """Subclass as ``Test…`` and play the service: give `connect`, `arrive`, `sent`, `disconnect`.
+
+    With `drop` it is also checked that a lost connection is made again, with `refuse` that a message
+    which the service does not take is an error; without them these two tests are skipped. Not checked:
+    how long the platform pauses and waits, signing in, ``thread``, ``reply_to`` and ``time``, that
+    receipts are the service's own, that what is remembered is bounded.
+    """
 
     chat: ClassVar[str] = "room"
     sender: ClassVar[str] = "ada"
-    texts: ClassVar[Sequence[str]] = ("Hello", "Grüße, 你好 ☕", " spaces  kept ")
-    """What must come through unchanged, both ways."""
+    texts: ClassVar[Sequence[str]] = (
+        "Hello",
+        "Grüße, 你好 ☕",
+        " spaces  kept ",
+        "two\nlines\n\nand a third",
+    )
+    """What must come through unchanged, both ways. Set it to less where the service cannot carry one
+    of these, and say in a test of your own what becomes of it."""
 
     async def connect(self) -> Platform:
         """A new platform, and behind it a service without messages."""
@@ -119,6 +153,17 @@ class PlatformConformance:
 
     async def disconnect(self) -> None:
         """End the service."""
+
+    async def drop(self) -> None:
+        """Optional: the service ends the connection and takes the next one.
+
+        Where the platform pauses on a `VirtualClock`, move it. `arrive` comes next.
+        """
+        pytest.skip("drop() is not given: whether a lost connection is made again is not checked")
+
+    async def refuse(self) -> None:
+        """Optional: from now on the service refuses what is sent, in the words that it has for that."""
+        pytest.skip("refuse() is not given: what becomes of a refused message is not checked")
 
     @asynccontextmanager
     async def running(self, inbox: FakeInbox | None = None) -> AsyncIterator[Platform]:
@@ -175,7 +220,7 @@ class PlatformConformance:
         async with self.running() as platform:
             await _in_time(self.arrive("1", "Hello"))
             receipts = [
-                await _in_time(platform.send(self._message(str(number), text)))
+                await _in_time(platform.send(self.message(str(number), text)))
                 for number, text in enumerate(self.texts)
             ]
             assert list(await _in_time(self.sent(len(self.texts)))) == list(self.texts)
@@ -184,9 +229,9 @@ class PlatformConformance:
     async def test_one_message_sent_twice_reaches_the_service_once(self) -> None:
         async with self.running() as platform:
             await _in_time(self.arrive("1", "Hello"))
-            first = await _in_time(platform.send(self._message("a", "One")))
-            again = await _in_time(platform.send(self._message("a", "One")))
-            await _in_time(platform.send(self._message("b", "Two")))
+            first = await _in_time(platform.send(self.message("a", "One")))
+            again = await _in_time(platform.send(self.message("a", "One")))
+            await _in_time(platform.send(self.message("b", "Two")))
             assert list(await _in_time(self.sent(2))) == ["One", "Two"]
         assert first == again
 
@@ -194,14 +239,34 @@ class PlatformConformance:
         async with self.running() as platform:
             await _in_time(self.arrive("1", "Hello"))
             longest = "x" * type(platform).limits.text
-            await _in_time(platform.send(self._message("a", longest)))
+            await _in_time(platform.send(self.message("a", longest)))
             assert list(await _in_time(self.sent(1))) == [longest]
+
+    async def test_a_lost_connection_is_made_again(self) -> None:
+        inbox = FakeInbox()
+        async with self.running(inbox) as platform:
+            await _in_time(self.arrive("1", "Before"))
+            await _in_time(inbox.wait_for(1))
+            await _in_time(self.drop())
+            await _in_time(self.arrive("2", "After"))
+            await _in_time(inbox.wait_for(2))
+            await _in_time(platform.send(self.message("a", "Back")))
+            assert list(await _in_time(self.sent(1))) == ["Back"]
+        assert [message.text for message in inbox.messages] == ["Before", "After"]
+
+    async def test_a_message_that_is_not_taken_is_an_error(self) -> None:
+        async with self.running() as platform:
+            await _in_time(self.arrive("1", "Hello"))
+            await _in_time(self.refuse())
+            with pytest.raises(HermesError):
+                await _in_time(platform.send(self.message("a", "One")))
 
     async def test_cancelling_it_ends_it_in_silence_too(self) -> None:
         async with self.running():
             await asyncio.sleep(0)
 
-    def _message(self, ident: str, text: str) -> OutboundMessage:
+    def message(self, ident: str, text: str) -> OutboundMessage:
+        """A message to `chat`."""
         return OutboundMessage(id=ident, chat=self.chat, text=text)
 
 

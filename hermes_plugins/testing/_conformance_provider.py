@@ -42,9 +42,38 @@ _ID = re.compile(r"[a-z][a-z0-9_-]*")
 
 def imported_by(module: str, call: str) -> set[str]:
     """The top-level modules that a fresh interpreter has after importing ``module`` and ``call``."""
-    code = f"import sys, {module}\nlist({module}.{call}())\nprint(*sys.modules)"
+    return _imported(f"import {module}\nlist({module}.{call}())")
+
+
+def imported_by_the_kit() -> set[str]:
+    """The same for every name of the kit: what an entry module may take without a second thought."""
+    return _imported("from hermes_plugins import *")
+
+
+def import_chain(module: str, wanted: str) -> str:
+    """How importing ``module`` comes to ``wanted``, such as ``mine -> pathlib -> urllib``."""
+    command = [sys.executable, "-X", "importtime", "-c", f"import {module}"]
+    told = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stderr
+    chain: list[str] = []
+    depth = -1
+    for line in told.splitlines():  # what a module imports stands before it, two spaces deeper
+        name = line.rpartition("|")[2].rstrip()
+        deep = len(name) - len(name.lstrip())
+        name = name.strip()
+        if not chain and name.partition(".")[0] == wanted:
+            chain, depth = [name], deep
+        elif chain and deep < depth:
+            chain.append(name)
+            depth = deep
+            if name == module:
+                break
+    return " -> ".join(reversed(chain))
+
+
+def _imported(code: str) -> set[str]:
+    told = f"import sys\n{code}\nprint(*sys.modules)"
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, encoding="utf-8"
+        [sys.executable, "-c", told], capture_output=True, check=True, encoding="utf-8"
     )
     return {name.partition(".")[0] for name in found.stdout.split()}
 

@@ -66,7 +66,12 @@ class FakeCancelled:
 class FakeHost:
     """A `Host` for a driver's or a handler's test: settings, paths, a clock and a child's variables.
 
-    What needs a kernel (``http``, ``sessions``, ``tasks``) is there only when the test sets it.
+    ``section`` are the settings (default: the schema's defaults), ``variables`` the environment that
+    `secret` and `child_environment` read (default: this process's). The clock is a `VirtualClock` that
+    **stands still**: a pause or a time-out ends only when the test calls ``advance``, so give
+    ``clock=RealClock()`` where sockets or processes take part. `records` are kept in memory, by
+    namespace, and are gone with this object; two objects share none. What needs a kernel (``http``,
+    ``sessions``, ``tasks``) is there only when the test sets it.
     """
 
     http: HttpClient

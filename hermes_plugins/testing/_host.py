@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import pytest
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hermes_core.runtime import Runtime
     from hermes_plugins._approvals import Approver
 
+E = TypeVar("E", bound=Event)
+
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """One finished turn: its events and its end."""
@@ -37,7 +39,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """The answer."""
         return self.end.text
 
-    def of(self, kind: type[Event]) -> list[Event]:
+    def of(self, kind: type[E]) -> list[E]:
         """The events of one kind."""
         return [event for event in self.events if isinstance(event, kind)]
 

@@ -166,7 +166,11 @@ def fail(
     body: bytes | Mapping[str, Json] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """An error status, in OpenAI's form unless a body is given."""
+    """An error status, in OpenAI's form unless a body is given.
+
+    With a body, the status may also be 200: an error in place of an answer. Where the error is one
+    that is tried again, ``headers={"retry-after-ms": "1"}`` keeps the test from waiting.
+    """
     if body is None:
         error = {"message": message or f"scripted error {status}", "type": "scripted", "code": None}
         body = {"error": error}
@@ -186,23 +190,32 @@ def error_in_stream(
     code: Json = None,
     after: str = "",
     shape: Literal["error", "error_type", "object"] = "error",
+    headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """An error as an event of a 200 stream, after some text; ``shape`` is the form it has."""
+    """An error as an event of a 200 stream, after some text; ``shape`` is the form it has.
+
+    For one that is tried again, ``headers={"retry-after-ms": "1"}`` keeps the test from waiting.
+    """
     forms: dict[str, Mapping[str, Json]] = {
         "error": {"error": {"message": message, "code": code}, "choices": []},
         "error_type": {"error_type": code, "error_message": message},
         "object": {"object": "error", "message": message, "code": code},
     }
     before = [_delta(content=after)] if after else []
-    return Reply(events=(*before, _encode(forms[shape])), body=_encode(forms[shape]))
+    body = _encode(forms[shape])
+    return Reply(events=(*before, body), body=body, headers=headers or {})
 
 
 def raw(
-    *events: bytes | Mapping[str, Json], end: End = "done", body: bytes | Mapping[str, Json] = b""
+    *events: bytes | Mapping[str, Json],
+    end: End = "done",
+    body: bytes | Mapping[str, Json] = b"",
+    headers: Mapping[str, str] | None = None,
 ) -> Reply:
     """Events given as they are, for whatever has no function here."""
     encoded = tuple(one if isinstance(one, bytes) else _encode(one) for one in events)
-    return Reply(events=encoded, body=body if isinstance(body, bytes) else _encode(body), end=end)
+    whole = body if isinstance(body, bytes) else _encode(body)
+    return Reply(events=encoded, body=whole, end=end, headers=headers or {})
 
 
 REPLIES: dict[str, Callable[..., Reply]] = {
@@ -227,6 +240,9 @@ REPLIES: dict[str, Callable[..., Reply]] = {
 
 def from_json(data: bytes) -> list[Reply]:
     """Read a script file: a list of ``{"reply": "say", "text": "Hi", "times": 3}``.
+
+    ``reply`` is the name of a function of this module (but ``hold``, ``joined_arguments`` and ``raw``),
+    ``times`` repeats it, every other key is an argument of that function.
 
     Raises:
         ValueError: no such reply, or arguments that it does not take.

@@ -38,6 +38,12 @@ with `error_words` (lower-case text -> reason), or decides itself with `classify
 reason below. The reason is in `ProviderError.reason`, in the event `retrying`, and in what
 `hermes_on_model_error` sees.
 
+An error inside a 200, as a JSON body or as an event of the stream, is an error like any other.
+`classify` is asked first, and gets it with `in_stream` true and `status` 200, or the code that the error
+itself carries when that is 400 to 599. Then `error_words` are looked for anywhere in the message and
+the body, in any case: give words that stand nowhere else. An answer that is no answer and states no
+error (a web page, an object without `choices`) is `malformed_response`, and neither is asked.
+
 **again**: asked again, at most {attempts} times in all, after {base:g} s, {second:g} s, … and up to
 half of that more; a server's own Retry-After counts instead, up to {longest:g} s. Never once text of
 the answer was shown. **shorter**: a shorter conversation would help. **key**: another key may.

@@ -48,6 +48,19 @@ _ORDER = {
     "_redaction": "Redaction",
     "_errors": "Errors",
 }
+# Names that come from elsewhere, with a docstring for other readers: how to write them, and what for.
+_BORROWED = {
+    "Meta": (
+        "Meta(*, description=…, ge=…, gt=…, le=…, lt=…, multiple_of=…, pattern=…, min_length=…, "
+        "max_length=…, extra=…)",
+        "What `Annotated[TYPE, Meta(…)]` says of a setting beside its type (msgspec's `Meta`): "
+        "`description` is one line for people, the others are limits that `hermes config check` holds a "
+        'value against. `extra={"secret": True}` never shows it. `extra={"project": True}` lets a '
+        "project's own hermes.yaml tighten it: a list is added to, a number only goes down, anything "
+        "else is taken as it stands there; so do not mark a setting where a higher number is stricter, "
+        "or a longer list permits more.",
+    )
+}
 _ELSEWHERE = {
     "_events": "With their JSON in [events](events.md).",
     "_errors": "With exit statuses in [errors](errors.md).",
@@ -97,7 +110,11 @@ def entry(name: str, value: object) -> Iterator[str]:
     """The section of one name."""
     kind = _kind(value)
     yield f"### {name}\n"
-    if inspect.isclass(value):
+    if name in _BORROWED:
+        written, text = _BORROWED[name]
+        yield from _spelled(kind, written)
+        yield text + "\n"
+    elif inspect.isclass(value):
         yield from _class(name, value, kind)
     elif inspect.isfunction(value):
         yield from _spelled(kind, source.signature(name, value))

@@ -155,6 +155,8 @@ def construction(name: str, kind: type[msgspec.Struct]) -> str:
 
 def made(name: str, kind: type) -> str:
     """How an object of a plain class is made."""
+    if kind.__init__ is object.__init__:  # type: ignore[misc]
+        return f"{name}()"
     init = signature(name, kind.__init__, skip_self=True)  # type: ignore[misc]
     return init.removesuffix(" -> None")
 

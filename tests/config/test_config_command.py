@@ -10,16 +10,22 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hermes_core.cli.config_command import command, json_schema
-from hermes_plugins import ConfigError, HermesError, Meta, Section, UsageError
+from hermes_plugins import ConfigError, ConfigSection, HermesError, Meta, Section, UsageError
 
 
 class Weather(Section, frozen=True, kw_only=True):
     days: Annotated[int, Meta(ge=1)] = 1
+    limit: Annotated[int, Meta(extra={"project": True})] = 100
+    pin: Annotated[str, Meta(extra={"secret": True})] = ""
+    timeout: float = 9.0
 
 
+WEATHER = ConfigSection(
+    name="weather", schema=Weather, inherits={"timeout": "tools.default_timeout"}
+)
 APP: dict[str, object] = {
     "declared_env": lambda: ("OPENROUTER_API_KEY",),
-    "plugin_schemas": {"weather": Weather},
+    "plugin_sections": {"weather": WEATHER},
 }
 
 
@@ -149,7 +155,7 @@ def test_check_tells_problems_with_their_lines_and_fails(hermes_home: Path) -> N
     assert answer.output.splitlines() == [
         f"error: {file}:1: agent.max_turns must be a whole number at least 1, not 'x'.",
         f"warning: {file}:2: unknown key modle; it has no effect. Did you mean model?",
-        f"error: {file}:3: plugins.weather.days must be a whole number at least 1, not '0'.",
+        f"error: {file}:3: plugins.weather.days must be a whole number at least 1, not 0.",
         f"warning: {file}:3: unknown key plugins.weather.day; it has no effect."
         " Did you mean plugins.weather.days?",
     ]
@@ -191,12 +197,108 @@ def test_path_says_where_the_file_is(hermes_home: Path) -> None:
     assert files["project"] is None
 
 
-def test_the_schema_for_editors_leaves_sections_of_plugins_open(hermes_home: Path) -> None:
+def test_settings_of_a_plugin_are_shown_with_their_defaults(hermes_home: Path) -> None:
+    assert run("get", "plugins.weather.days").output == "1\n"
+    assert json.loads(run("get", "plugins.weather.days", "--json").output)["layer"] == "default"
+    assert "plugins.weather.days" in run("show").output
+    whole = json.loads(run("get", "plugins.weather").output)
+    assert whole == {"days": 1, "limit": 100, "pin": "", "timeout": 30.0}
+
+
+def test_settings_of_a_plugin_are_shown_as_a_session_would_have_them(
+    hermes_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(hermes_home, "plugins: {weather: {days: 2, limit: 50, pin: abcd}}\ntools:\n  default_timeout: 7\n")
+    project = Path.cwd() / "hermes.yaml"
+    project.write_text("plugins:\n  weather: {days: 9, limit: 20}\n", encoding="utf-8")
+    rows = json.loads(run("show", "--json").output)
+    assert rows["plugins.weather.days"]["value"] == 2  # not for a project to set
+    assert rows["plugins.weather.limit"] == {
+        "value": 20,
+        "layer": "project",
+        "file": str(project),
+        "line": 2,
+    }
+    assert rows["plugins.weather.pin"]["value"] == "********"
+    assert rows["plugins.weather.timeout"] == {
+        "value": 7.0,
+        "layer": "user",
+        "file": str(file),
+        "line": 3,
+    }
+    assert run("get", "plugins.weather.limit").output == "20\n"
+    project.write_text("plugins: {weather: {limit: 60}}\n", encoding="utf-8")
+    assert run("get", "plugins.weather.limit").output == "50\n"
+    monkeypatch.setenv("HERMES_PLUGINS__WEATHER__LIMIT", "70")
+    assert run("get", "plugins.weather.limit").output == "70\n"
+
+
+def test_what_a_plugin_may_replace_is_shown_beside_its_settings(hermes_home: Path) -> None:
+    write(hermes_home, "plugins: {weather: {overrides: [read_file]}}\n")
+    assert run("get", "plugins.weather.overrides").output == '["read_file"]\n'
+    assert run("get", "plugins.weather.days").output == "1\n"
+
+
+def test_a_section_that_does_not_fit_its_plugin_is_an_error_for_its_own_keys_only(
+    hermes_home: Path,
+) -> None:
+    write(hermes_home, "plugins: {weather: {days: x, limit: 3}}\n")
+    with pytest.raises(ConfigError, match="whole number"):
+        run("get", "plugins.weather.limit")
+    assert run("get", "agent.name").output == "Hermes\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("agent.max_turn", "Did you mean agent.max_turns?"),
+        ("agnet.max_turns", "Did you mean agent.max_turns?"),
+        ("agnet.max", "Did you mean agent?"),
+        ("plugins.weather.dayz", "Did you mean plugins.weather.days?"),
+        ("plugins.wether.days", "Did you mean plugins.weather.days?"),
+        ("zzz", "See `hermes config schema`."),
+    ],
+)
+def test_a_key_that_there_is_not_names_the_one_that_was_meant(
+    hermes_home: Path, key: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match="There is no setting") as caught:
+        run("get", key)
+    assert caught.value.message == f"There is no setting {key}. {hint}"
+
+
+def test_a_key_of_a_plugin_that_nobody_knows_is_shown_only_when_it_is_set(
+    hermes_home: Path,
+) -> None:
+    with pytest.raises(UsageError, match=r"There is no setting plugins\.ledger\.ask_above"):
+        run("get", "plugins.ledger.ask_above")
+    write(hermes_home, "plugins: {ledger: {ask_above: 5}}\n")
+    assert run("get", "plugins.ledger.ask_above").output == "5\n"
+
+
+def test_check_notes_what_is_enabled_but_not_installed(hermes_home: Path) -> None:
+    file = write(hermes_home, "plugins:\n  enabled: [gone]\n")
+    answer = run("check", missing_plugins=lambda: ("gone",))
+    assert answer.exit_code == 0
+    assert answer.output == (
+        f"note: {file}:2: gone is in plugins.enabled but not installed. "
+        "`hermes plugins disable gone` forgets it.\n"
+    )
+
+
+def test_the_schema_for_editors_has_the_plugins_and_leaves_other_sections_open(
+    hermes_home: Path,
+) -> None:
     schema = json.loads(run("schema").output)
-    assert schema == json.loads(json.dumps(json_schema()))
+    assert schema == json.loads(json.dumps(json_schema({"weather": Weather})))
     plugins = schema["$defs"]["PluginsSettings"]
     assert "sections" not in plugins["properties"]
     assert plugins["additionalProperties"]["type"] == "object"
+    place = plugins["properties"]["weather"]["$ref"].removeprefix("#/$defs/")
+    weather = schema["$defs"][place]
+    assert weather["properties"]["days"]["minimum"] == 1
+    assert set(weather["properties"]) == {"days", "limit", "pin", "timeout", "overrides"}
+    assert "weather" not in json_schema()["$defs"]["PluginsSettings"]["properties"]  # type: ignore[index]
     assert schema["$defs"]["Settings"]["additionalProperties"] is False
     assert schema["$defs"]["GateSettings"]["properties"]["mode"]["enum"] == [
         "manual",

@@ -103,7 +103,7 @@ def test_setting_a_value_changes_that_place_only(
         ("gate.mode", "mode: manual, ", ""),
         ("gate.deny", ', deny: ["rm *"]', ""),
         ("agent.name", "    name: >\n      folded\n      text\n", ""),
-        ("tools.blocked", "  blocked:\n  - web   # noise\n  - browser\n", ""),
+        ("tools.blocked", "tools:\n  blocked:\n  - web   # noise\n  - browser\n", ""),
         ("agent", "agent:\n    max_turns: 5\n\n    name: >\n      folded\n      text\n", ""),
     ],
 )
@@ -114,6 +114,29 @@ def test_unsetting_a_value_removes_its_lines_only(
     assert FILE.count(old) == 1
     assert unset_value(paths, key)
     assert file.read_bytes() == FILE.replace(old, new).encode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a: 1\nplugins:\n  x:\n    y: 1\nb: 2\n", "a: 1\nb: 2\n"),
+        ("plugins: {x: {y: 1}}\n", ""),
+        ("plugins: {x: {y: 1}, z: 2}\n", "plugins: {z: 2}\n"),
+        ("plugins:\n  x: {y: 1}  # why\n", "plugins:\n  x: {}  # why\n"),
+        ("plugins:  # mine\n  x:\n    y: 1\nb: 2\n", "plugins:  # mine\nb: 2\n"),
+        ("plugins:\n  # mine\n  x:\n    y: 1\n", "plugins:\n  # mine\n"),
+        (
+            "plugins:\n  x:\n    y: 1\n\n  # z: 1\n# b\nb: 2\n",
+            "plugins:\n\n  # z: 1\n# b\nb: 2\n",
+        ),
+        ("plugins:\n  x:\n    y: 1\n# of b\nb: 2\n", "# of b\nb: 2\n"),
+        ("plugins:\n  x:\n    y: 1\n    z: 1\n", "plugins:\n  x:\n    z: 1\n"),
+    ],
+)
+def test_unsetting_the_last_value_removes_its_sections_but_no_comment_of_theirs(
+    before: str, after: str
+) -> None:
+    assert unset_text(before, ["plugins", "x", "y"]) == after
 
 
 def test_unsetting_what_is_not_set_changes_nothing(paths: Paths) -> None:

@@ -126,12 +126,12 @@ def test_a_list_as_text_is_parsed(load: Load) -> None:
     ("text", "line", "message"),
     [
         ("memory:\n  enabled: yes\n", 2, "memory.enabled must be true or false, not 'yes'."),
-        ("memory: {enabled: 1}\n", 1, "memory.enabled must be true or false, not '1'."),
+        ("memory: {enabled: 1}\n", 1, "memory.enabled must be true or false, not 1."),
         ("agent: {max_turns: many}\n", 1, "agent.max_turns must be a whole number at least 1, not"),
         (
             "agent: {max_turns: 0}\n",
             1,
-            "agent.max_turns must be a whole number at least 1, not '0'",
+            "agent.max_turns must be a whole number at least 1, not 0",
         ),
         ("agent: {max_turns: 1.5}\n", 1, "agent.max_turns must be a whole number"),
         ("agent: {max_turns: true}\n", 1, "agent.max_turns must be a whole number"),
@@ -141,7 +141,7 @@ def test_a_list_as_text_is_parsed(load: Load) -> None:
             "agent.max_turns must be a whole number at least 1, not a list",
         ),
         ("context: {threshold: .inf}\n", 1, "context.threshold must be a number above 0"),
-        ("agent: 5\n", 1, "agent must be a section, not '5'."),
+        ("agent: 5\n", 1, "agent must be a section, not 5."),
         ("gate:\n  mode: 'on'\n", 2, "gate.mode must be one of manual, smart, off, not 'on'."),
         ("tools: {blocked: terminal}\n", 1, "tools.blocked must be a list, not 'terminal'."),
         (
@@ -453,7 +453,7 @@ def test_a_plugin_gets_its_own_section_typed(load: Load) -> None:
             "unknown key plugins.weather.unit; it has no effect. Did you mean plugins.weather.units?",
         ),
         ("sizes: [1]", "plugins.weather.sizes must be a list, not a list."),
-        ("days: 0", "plugins.weather.days must be a whole number at least 1, not '0'."),
+        ("days: 0", "plugins.weather.days must be a whole number at least 1, not 0."),
     ],
 )
 def test_a_plugins_section_that_does_not_fit_is_told_with_its_line(

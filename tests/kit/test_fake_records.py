@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_plugins import StoreError
+from hermes_plugins import Json, Record, StoreError, update_record
 from hermes_plugins.testing import FakeRecords, VirtualClock
 
 
@@ -38,3 +38,50 @@ async def test_records_are_listed_by_key() -> None:
     for key in ("b.1", "a", "b.0"):
         await records.put(key, key)
     assert [one.key for one in await records.list(prefix="b.")] == ["b.0", "b.1"]
+
+
+async def test_what_comes_back_is_a_copy_and_json() -> None:
+    records = FakeRecords(VirtualClock())
+    value: list[int] = [1]
+    await records.put("a", value)
+    value.append(2)
+    assert await records.get("a") == Record(key="a", value=[1], version=1)
+    assert (await records.put("b", (1, 2))).value == [1, 2]
+    with pytest.raises(StoreError, match="no JSON"):
+        await records.put("c", object())
+
+
+class Contested(FakeRecords):
+    """Somebody else is faster, as often as it is told."""
+
+    rivals = 0
+
+    async def put(self, key: str, value: Json, *, version: int | None = None) -> Record:
+        if self.rivals:
+            self.rivals -= 1
+            await super().put(key, "theirs")
+        return await super().put(key, value, version=version)
+
+
+async def test_an_update_is_repeated_on_what_somebody_else_kept_meanwhile() -> None:
+    records = Contested(VirtualClock())
+    seen: list[Json] = []
+
+    def change(value: Json) -> Json:
+        seen.append(value)
+        return "mine"
+
+    assert (await update_record(records, "a", change)).version == 1
+    records.rivals = 2
+    kept = await update_record(records, "a", change)
+    assert (kept.value, kept.version) == ("mine", 4)
+    assert seen == [None, "mine", "theirs", "theirs"]
+
+
+async def test_an_update_that_cannot_be_kept_says_so_once() -> None:
+    records = FakeRecords(VirtualClock())
+    with pytest.raises(StoreError, match="no JSON"):
+        await update_record(records, "a", lambda _: object())
+    with pytest.raises(ZeroDivisionError):
+        await update_record(records, "a", lambda _: 1 / 0)
+    assert await records.get("a") is None

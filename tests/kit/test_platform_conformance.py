@@ -6,9 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
+import msgspec
 import pytest
 
-from hermes_plugins import InboundMessage, Inbox, Limits, OutboundMessage, Platform, Receipt
+from hermes_plugins import (
+    HermesError,
+    InboundMessage,
+    Inbox,
+    Limits,
+    OutboundMessage,
+    Platform,
+    Receipt,
+)
 from hermes_plugins.testing import FakeInbox, FakePlatform, PlatformConformance
 
 
@@ -27,6 +36,12 @@ class TestFakePlatform(PlatformConformance):
     async def sent(self, count: int) -> Sequence[str]:
         return [message.text for message in self.platform.sent]
 
+    async def drop(self) -> None:
+        self.platform.drop()
+
+    async def refuse(self) -> None:
+        self.platform.refusing = True
+
 
 class Forgetful(FakePlatform):
     async def send(self, message: OutboundMessage) -> Receipt:
@@ -44,6 +59,30 @@ class Stubborn(FakePlatform):
             await super().run(inbox)
         except asyncio.CancelledError:
             raise ValueError("no") from None
+
+
+class Fragile(FakePlatform):
+    lost = False
+
+    def drop(self) -> None:
+        self.lost = True
+        super().drop()
+
+    async def send(self, message: OutboundMessage) -> Receipt:
+        if self.lost:
+            raise HermesError("it still writes to the old connection")
+        return await super().send(message)
+
+
+class Careless(FakePlatform):
+    async def send(self, message: OutboundMessage) -> Receipt:
+        return Receipt(id="sent") if self.refusing else await super().send(message)
+
+
+class Flat(FakePlatform):
+    async def send(self, message: OutboundMessage) -> Receipt:
+        text = " ".join(message.text.splitlines())
+        return await super().send(msgspec.structs.replace(message, text=text))
 
 
 class Renumbering(FakePlatform):
@@ -67,14 +106,26 @@ class Renumbering(FakePlatform):
         (Forgetful, "test_one_message_sent_twice_reaches_the_service_once"),
         (Unlimited, "test_it_says_its_id_and_its_limits"),
         (Stubborn, "test_cancelling_it_ends_it_in_silence_too"),
+        (Fragile, "test_a_lost_connection_is_made_again"),
+        (Careless, "test_a_message_that_is_not_taken_is_an_error"),
+        (Flat, "test_what_is_sent_reaches_the_service_and_has_a_receipt"),
         (Renumbering, "test_a_message_that_comes_again_keeps_its_id"),
     ],
 )
 async def test_a_broken_promise_fails_the_suite(broken: type[FakePlatform], test: str) -> None:
     suite = TestFakePlatform()
     suite.kind = broken  # type: ignore[misc]
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, HermesError, pytest.fail.Exception)):
         await getattr(suite, test)()
+
+
+async def test_what_the_author_gives_no_hook_for_is_skipped_and_says_so() -> None:
+    for hook, words in (
+        (PlatformConformance.drop, "made again"),
+        (PlatformConformance.refuse, "refused"),
+    ):
+        with pytest.raises(pytest.skip.Exception, match=words):
+            await hook(TestFakePlatform())
 
 
 async def test_the_inbox_refuses_and_remembers_as_a_gateway_does() -> None:

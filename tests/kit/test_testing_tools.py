@@ -1,7 +1,8 @@
-"""The suite for tool sets catches what it is there to catch."""
+"""The suite for tool sets catches what it is there to catch, and what stands beside it works."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +10,26 @@ from typing import ClassVar
 
 import pytest
 
-from hermes_plugins import Json, Pure, Reads, Runs, Tool, ToolContext, Writes, resolve_effects, tool
+from hermes_plugins import (
+    Effects,
+    Json,
+    Pure,
+    Reads,
+    Runs,
+    Tool,
+    ToolContext,
+    Writes,
+    resolve_effects,
+    tool,
+)
 from hermes_plugins.testing import (
     FakeContext,
     FolderEnvironment,
+    RealClock,
     RecordingEnvironment,
     ToolSetConformance,
     Touch,
+    a_call,
     call_tool,
     undeclared,
 )
@@ -141,3 +155,62 @@ async def test_a_handler_is_called_with_its_own_copy_of_the_arguments(tmp_path: 
     arguments: dict[str, Json] = {"items": ["a"]}
     assert await call_tool(spoil, arguments, FakeContext(tmp_path)) == "done"
     assert arguments == {"items": ["a"]}
+
+
+ENTRY = """
+from hermes_plugins import Host, Pure, Tool, hookimpl, tool
+{imports}
+
+@tool(toolset="sample", effects=[Pure()])
+async def nothing() -> str:
+    "Do nothing."
+    return "ok"
+
+@hookimpl
+def hermes_register_tools() -> list[Tool]:
+    return [nothing]
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "words"),
+    [
+        ("", ""),
+        ("from pathlib import Path", ""),
+        ("import email.parser", "cheap_entry -> email.parser"),
+        ("import http.client", "cheap_entry -> http.client -> email"),
+        ("import httpx", "cheap_entry -> httpx"),
+    ],
+)
+def test_an_entry_module_may_import_the_kit_and_is_told_what_is_heavy(
+    imports: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cheap_entry.py").write_text(ENTRY.format(imports=imports), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    class Cheap(ToolSetConformance):
+        module = "cheap_entry"
+
+    if not words:
+        Cheap().test_the_entry_module_is_cheap()
+        return
+    with pytest.raises(AssertionError, match="import this inside a function, on use") as error:
+        Cheap().test_the_entry_module_is_cheap()
+    assert words in str(error.value)
+
+
+async def test_a_real_clock_does_wait() -> None:
+    clock = RealClock()
+    start = clock.monotonic()
+    await clock.sleep(0.01)
+    with pytest.raises(TimeoutError):
+        async with clock.timeout(0.01):
+            await asyncio.Event().wait()
+    assert clock.monotonic() - start >= 0.02
+    assert clock.now() > 1_790_000_000
+
+
+def test_a_call_that_says_nothing_touches_nothing() -> None:
+    call = a_call(tool="roll", arguments={"sides": 6})
+    assert (call.tool, call.arguments, call.effects) == ("roll", {"sides": 6}, Effects())
+    assert call.effects.only_reads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from hermes_core.cli.plugin_new import KINDS, write_plugin
 from hermes_plugins import UsageError
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 pytestmark = pytest.mark.xdist_group("packaging")
 
@@ -98,3 +101,20 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
 def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tools, provider, platform, memory, policy, lifecycle"):
         write_plugin("weather", "toys", tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_depends_on_the_host_and_a_provider_on_its_dialect_too(
+    tmp_path: Path, kind: str
+) -> None:
+    made = write_plugin("weather", kind, tmp_path)
+    needs = tomllib.loads((made / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    dialect = ["hermes-plugin-chat-completions>=0.1"] if kind == "provider" else []
+    assert needs == ["hermes-host>=0.1", *dialect]
+
+
+def test_the_platform_to_start_from_is_the_one_that_the_docs_explain(tmp_path: Path) -> None:
+    made, shown = write_plugin("lines", "platform", tmp_path), EXAMPLES / "hermes-plugin-lines"
+    for path in ("hermes_plugin_lines", "tests"):
+        for file in sorted((shown / path).glob("*.py")):
+            assert (made / path / file.name).read_text("utf-8") == file.read_text("utf-8")

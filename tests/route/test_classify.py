@@ -168,12 +168,35 @@ def test_texts_name_what_to_do_next() -> None:
     auth = classify(error(401, "bad key"), profile=ACME)
     assert auth.user_text == "Acme did not accept the key (HTTP 401): bad key"
     assert auth.hint == "Set a valid key: hermes config set ACME_API_KEY …"
-    assert "model.base_url" in classify(error(404, "Not Found"), profile=ACME).hint
     unknown = classify(error(404, "no such model"), profile=ACME, model="m-1")
     assert unknown.user_text.startswith("Acme does not know the model m-1 (HTTP 404)")
     assert "hermes chat --model" in unknown.hint
     overflow = classify(error(400, "prompt is too long"), profile=ACME, window=200_000)
     assert "too long for the window of 200,000 tokens" in overflow.user_text
+
+
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [
+        ("model.base_url", "hermes config set model.base_url URL"),
+        ("providers.acme.base_url", "hermes config set providers.acme.base_url URL"),
+        ("ACME_BASE_URL", "in the variable ACME_BASE_URL"),
+        ("", "Check the network. To use another address: hermes config set providers.acme."),
+    ],
+)
+def test_a_server_that_is_not_reached_names_where_its_address_stands(
+    address: str, hint: str
+) -> None:
+    refused = ProviderError("no connection (refused)", reason="connection")
+    assert hint in classify(refused, profile=ACME, address=address).hint
+
+
+def test_a_server_that_is_local_may_not_be_running() -> None:
+    refused = ProviderError("no connection (refused)", reason="connection")
+    local = ProviderProfile(id="acme", local=True)
+    assert classify(refused, profile=local).hint.startswith("Is it running?")
+    there = classify(error(404, "Not Found"), profile=local)
+    assert there.hint.startswith("To use another address:")
 
 
 def test_a_hint_of_the_error_wins() -> None:

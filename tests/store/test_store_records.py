@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hermes_core.store.sqlite import Store
-from hermes_plugins import Record, StoreError
+from hermes_plugins import Json, Record, StoreError, update_record
 from hermes_plugins.testing import VirtualClock
 
 
@@ -88,3 +88,18 @@ async def test_a_write_that_fails_takes_nothing_of_its_neighbours_with_it(store:
     failed = [result for result in results if isinstance(result, BaseException)]
     assert len(failed) == 1
     assert len(await records.list(prefix="k")) == 40
+
+
+async def test_updates_at_the_same_time_lose_nothing(store: Store) -> None:
+    records = store.records("n")
+
+    def grown(value: Json) -> Json:
+        return [*(value if isinstance(value, list) else []), "x"]
+
+    await asyncio.gather(*(update_record(records, "a", grown) for _ in range(20)))
+    assert await records.get("a") == Record(key="a", value=["x"] * 20, version=20)
+
+
+async def test_an_update_to_what_is_no_json_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match="no JSON"):
+        await update_record(store.records("n"), "a", lambda _: object())

@@ -86,6 +86,7 @@ def test_a_built_in_plugin_is_a_complete_distribution(folder: Path) -> None:
     assert project["license"] == "MIT"
     assert any(need.startswith("hermes-host>=") for need in project["dependencies"])
     assert (folder / module / "__init__.py").is_file()
+    assert (folder / module / "py.typed").is_file()
     assert (folder / "LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text("utf-8")
     assert (folder / "README.md").read_text("utf-8").startswith(f"# {folder.name}\n")
     assert list((folder / "tests").glob("test_*.py"))

@@ -44,7 +44,7 @@ def hermes_register_providers() -> list[ProviderProfile]:
             key_header="x-acorn-key",
             default_model="oak-1",
             models=(ModelInfo(id="oak-1", context_length=128_000, max_output=8_000),),
-            error_words={"out of acorns": "billing"},
+            error_words={"out of acorns": "billing", "too many squirrels": "overloaded"},
             request_extras=request_extras,
             parse_models=parse_models,
             classify=classify,

@@ -53,3 +53,18 @@ async def test_out_of_acorns_is_not(hermes: HostFactory, model_server: ScriptedS
     assert answer.end.outcome == "failed"
     assert "credit or quota is used up" in answer.end.reason
     assert len(model_server.requests) == 1
+
+
+async def test_an_error_inside_a_200_is_one_too(
+    hermes: HostFactory, model_server: ScriptedServer
+) -> None:
+    soon = {"retry-after-ms": "1"}
+    model_server.script(
+        replies.fail(200, body={"error": "Too many squirrels!"}, headers=soon),
+        replies.error_in_stream("Too many squirrels!", headers=soon),
+        replies.say("Hello."),
+    )
+    async with hermes(plugins=PLUGINS, settings=SETTINGS) as host:
+        answer = await host.ask("Hello")
+    assert [event.reason for event in answer.of(Retrying)] == ["overloaded", "overloaded"]
+    assert answer.text == "Hello."

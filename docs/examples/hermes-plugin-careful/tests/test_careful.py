@@ -51,7 +51,8 @@ async def test_a_person_may_say_yes(hermes: HostFactory, model_server: ScriptedS
         (done,) = (await host.ask("Write it.")).of(ToolDone)
         assert (host.workspace / "production.txt").read_text(encoding="utf-8") == "x"
     assert done.status == "ok"
-    assert [question.reason for question in person.seen] == ["this touches production"]
+    (question,) = person.seen
+    assert "this touches production" in question.reason
 
 
 async def test_where_nobody_can_be_asked_it_is_a_no_in_every_mode(

@@ -1,4 +1,7 @@
-"""The platform lines: an invented chat service. The connection stands in ``connection.py``."""
+"""The platform lines: an invented chat service. The connection stands in ``connection.py``.
+
+Splitting long answers, sessions, approvals and who may speak are the gateway's.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from hermes_plugins import ConfigSection, Meta, Section, hookimpl
 class Settings(Section, frozen=True, kw_only=True):
     """Section ``plugins.lines``."""
 
-    server: Annotated[str, Meta(description="name or address of the service")] = "127.0.0.1"
+    host: Annotated[str, Meta(description="name or address of the service")] = "127.0.0.1"
     port: Annotated[int, Meta(description="its port", ge=1, le=65535)] = 7070
 
 

@@ -9,23 +9,24 @@ from typing import Annotated
 from hermes_plugins import (
     ConfigSection,
     Host,
+    Json,
     Meta,
     Section,
-    StoreError,
     TurnEnded,
     hookimpl,
+    update_record,
 )
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Settings(Section, frozen=True, kw_only=True):
-    """Section ``plugins.ledger``."""
+    """Section ``plugins.meter``."""
 
     warn_tokens: Annotated[int, Meta(ge=0, description="tokens of one model; 0 never warns")] = 0
 
 
-class Ledger:
+class Meter:
     """One object a host, so what it knows is this host's."""
 
     def __init__(self) -> None:
@@ -34,21 +35,18 @@ class Ledger:
     @hookimpl
     def hermes_register_config(self) -> list[ConfigSection]:
         """When to warn."""
-        return [ConfigSection(name="ledger", schema=Settings)]
+        return [ConfigSection(name="meter", schema=Settings)]
 
     @hookimpl
     async def hermes_on_turn_end(self, host: Host, end: TurnEnded) -> None:
         """Add what the turn used to what is kept; other processes may do so at the same time."""
-        records = host.records("tokens")
-        while True:
-            known = await records.get(end.model)
-            before = int(str(known.value)) if known else 0
-            self._total = before + end.usage.input + end.usage.output
-            try:
-                await records.put(end.model, self._total, version=known.version if known else 0)
-                return
-            except StoreError:  # somebody else was faster: look again
-                continue
+        used = end.usage.input + end.usage.output
+
+        def add(known: Json) -> int:
+            return int(str(known or 0)) + used
+
+        kept = await update_record(host.records("tokens"), end.model, add)
+        self._total = int(str(kept.value))
 
     @hookimpl
     async def hermes_transform_turn(self, host: Host, added: Sequence[str]) -> Sequence[str]:

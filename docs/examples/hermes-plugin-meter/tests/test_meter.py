@@ -1,14 +1,14 @@
-"""The ledger, inside a whole host."""
+"""The meter, inside a whole host."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_plugin_ledger import Ledger
+from hermes_plugin_meter import Meter
 
 from hermes_plugins.testing import HostFactory, ScriptedServer, replies
 
-PLUGINS = {("hermes.lifecycle", "ledger"): Ledger}
+PLUGINS = {("hermes.lifecycle", "meter"): Meter}
 
 
 async def test_tokens_are_counted_and_kept(
@@ -20,7 +20,7 @@ async def test_tokens_are_counted_and_kept(
         await host.ask("One?")
         await host.ask("Two?")
         await host.watched()
-        kept = await host.records("ledger", "tokens").get("custom/scripted")
+        kept = await host.records("meter", "tokens").get("custom/scripted")
     assert kept is not None
     assert (kept.value, kept.version) == (84, 2)
 
@@ -32,7 +32,7 @@ async def test_the_model_is_warned_with_the_next_message(
     async with hermes(
         plugins=PLUGINS,
         server=model_server,
-        settings={"plugins.ledger.warn_tokens": 1},
+        settings={"plugins.meter.warn_tokens": 1},
         toolsets=("todo",),
     ) as host:
         await host.ask("One?")
