@@ -219,7 +219,7 @@ def _plugin_command(found: Found) -> click.Command:
             found.plugin, f"its command {found.name} cannot be imported ({text}).", hint=hint
         ) from error
     if not isinstance(target, click.Command):
-        text = f"its command {found.name} is a {type(target).__name__}, not a click command."
+        text = f"its command {found.name} is no click command ({type(target).__name__})."
         raise PluginError(found.plugin, text, hint=hint)
     return target
 

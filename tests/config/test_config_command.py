@@ -208,7 +208,10 @@ def test_settings_of_a_plugin_are_shown_with_their_defaults(hermes_home: Path) -
 def test_settings_of_a_plugin_are_shown_as_a_session_would_have_them(
     hermes_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = write(hermes_home, "plugins: {weather: {days: 2, limit: 50, pin: abcd}}\ntools:\n  default_timeout: 7\n")
+    file = write(
+        hermes_home,
+        "plugins: {weather: {days: 2, limit: 50, pin: abcd}}\ntools:\n  default_timeout: 7\n",
+    )
     project = Path.cwd() / "hermes.yaml"
     project.write_text("plugins:\n  weather: {days: 9, limit: 20}\n", encoding="utf-8")
     rows = json.loads(run("show", "--json").output)

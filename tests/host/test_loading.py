@@ -707,6 +707,38 @@ async def test_an_installed_plugin_named_on_the_command_line_is_loaded_once(herm
         assert host.runtime.host.problems == []
 
 
+async def test_a_module_on_the_command_line_wins_over_plugins_disabled(hermes, shelf) -> None:
+    shelf.toolset("saw", "cut")
+    settings = {"plugins.enabled": ["saw"], "plugins.disabled": ["saw", "todo"]}
+    sys.path.append(str(shelf.plugins / "hermes-plugin-saw"))
+    modules = ["hermes_plugin_saw", "hermes_plugin_todo"]
+    async with hermes(modules=modules, settings=settings) as host:
+        await host.session()
+        assert {"saw", "todo"} <= set(host.runtime.host.loaded)
+        assert host.runtime.host.problems == []
+    async with hermes(modules=modules[1:], settings=settings) as host:
+        await host.session()
+        assert "saw" not in host.runtime.host.loaded
+
+
+# -- what is enabled but not there ---------------------------------------------------------
+
+
+async def test_a_name_in_plugins_enabled_that_is_not_installed_is_told(hermes, shelf) -> None:
+    (shelf.toolset("torn", "cut") / "METADATA").unlink()
+    enabled = ["gone", "todo", "hermes-plugin-now", "torn", "off"]
+    settings = {"plugins.enabled": enabled, "plugins.disabled": ["off"]}
+    async with hermes(settings=settings) as host:
+        assert host.runtime.host.missing == ("gone",)
+        told = [(one.text, one.hint) for one in host.runtime.host.problems if not one.plugin]
+    assert told == [
+        (
+            "gone is in plugins.enabled but not installed.",
+            "`hermes plugins disable gone` forgets it.",
+        )
+    ]
+
+
 # -- services ----------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -122,6 +124,14 @@ def test_info_of_an_unknown_plugin_names_the_closest(plugins) -> None:
     assert "there is no plugin 'termial'. Did you mean terminal?" in shown.err
 
 
+@pytest.mark.parametrize("verb", ["info", "enable", "check", "disable"])
+def test_a_name_that_is_like_no_other_gets_no_guess(plugins, verb: str) -> None:
+    shown = plugins(verb, "nope")
+    assert (shown.status, shown.out) == (2, "")
+    assert "there is no plugin 'nope'.\n" in shown.err
+    assert "Did you mean" not in shown.err
+
+
 @pytest.mark.parametrize(
     ("tool", "plugin", "reason"),
     [
@@ -145,6 +155,14 @@ def test_why_says_what_may_have_a_tool_that_is_not_there(plugins, motley) -> Non
     assert "no plugin that is on offers 'drill'." in shown.err
     assert "off (found but off; `hermes plugins enable off`)" in shown.err
     assert "crash (failed; `hermes plugins info crash`)" in shown.err
+
+
+def test_why_of_a_plugins_name_says_that_it_is_no_tool(plugins, motley) -> None:
+    for name in ("good", "off", "hermes-plugin-good"):
+        shown = plugins("why", name)
+        assert (shown.status, shown.out) == (2, "")
+        assert f"no tool is called '{name}'." in shown.err
+        assert f"`hermes plugins info {name}` tells about the plugin." in shown.err
 
 
 def test_profile_tells_what_loading_costs_dearest_first(plugins, motley) -> None:
@@ -233,6 +251,74 @@ def test_a_plugin_can_be_switched_off_although_the_settings_are_wrong_elsewhere(
     assert plugins("list").status == 2
     assert plugins("disable", "todo").status == 0
     assert "disabled: [todo]" in file.read_text(encoding="utf-8")
+
+
+def test_what_is_enabled_but_not_installed_is_shown_and_can_be_forgotten(
+    plugins, hermes_home: Path
+) -> None:
+    hermes_home.mkdir()
+    file = hermes_home / "hermes.yaml"
+    file.write_text("plugins:\n  enabled: [gone, now, lost]\n  disabled: [lost]\n", "utf-8")
+    found = rows(plugins("list", "--json"))
+    assert found["gone"]["state"] == "missing"
+    assert found["gone"]["reason"] == "it is in plugins.enabled but not installed"
+    assert "lost" not in found
+    assert plugins("check").out == (
+        "gone: it is in plugins.enabled but not installed. `hermes plugins install "
+        "hermes-plugin-gone`, or `hermes plugins disable gone` forgets it.\n"
+    )
+    shown = plugins("enable", "gone")
+    assert (shown.status, shown.out) == (2, "")
+    assert "gone is not installed." in shown.err
+    assert plugins("disable", "gone").out == (
+        "gone is not installed; it is out of plugins.enabled now.\n"
+    )
+    assert file.read_text("utf-8") == "plugins:\n  enabled: [now, lost]\n  disabled: [lost]\n"
+    assert "gone" not in rows(plugins("list", "--json"))
+
+
+def test_enabling_a_memory_backend_or_a_platform_says_what_uses_it(plugins, shelf) -> None:
+    hook = (
+        "from hermes_plugins import ConfigSection, Section, hookimpl\n\n"
+        "class Settings(Section, frozen=True):\n    days: int = 1\n\n"
+        "@hookimpl\ndef hermes_register_config():\n"
+        "    return [ConfigSection(name=NAME, schema=Settings)]\n"
+    )
+    for group, name in (("memory", "diary"), ("platforms", "irc")):
+        module = f"hermes_plugin_{name}"
+        source = f"NAME = {name!r}\n{hook}"
+        shelf.put(f"hermes-plugin-{name}", {f"hermes.{group}/{name}": module}, module=source)
+    assert plugins("enable", "diary").out.splitlines() == [
+        "diary is on. It offers: memory:diary.",
+        "`hermes config set memory.backend diary` has it used.",
+    ]
+    assert plugins("enable", "irc").out.splitlines() == [
+        "irc is on. It offers: platforms:irc.",
+        "Nothing runs platforms yet; the gateway comes with a later release.",
+    ]
+    run(["config", "set", "memory.backend", "diary"])
+    assert "has it used" not in plugins("enable", "diary").out
+
+
+def test_a_plugin_that_is_removed_is_out_of_both_lists(plugins, shelf, hermes_home: Path) -> None:
+    shelf.toolset("good", "saw")
+    file = hermes_home / "hermes.yaml"
+    before = "plugins:\n  enabled: [good, now]\n  disabled: [hermes-plugin-good]\n"
+    file.write_text(before + "  good: {x: 1}\n", encoding="utf-8")
+    shown = plugins("uninstall", "hermes-plugin-good")
+    assert (shown.status, shown.out) == (0, "hermes-plugin-good is removed.\n")
+    assert file.read_text("utf-8") == "plugins:\n  enabled: [now]\n  good: {x: 1}\n"
+
+
+def test_a_new_plugin_is_followed_by_the_commands_that_install_it(plugins, tmp_path: Path) -> None:
+    lines = plugins("new", "weather").out.splitlines()
+    assert lines[0] == "Wrote hermes-plugin-weather. Next:"
+    place = shlex.quote(os.path.join(os.curdir, "hermes-plugin-weather[test]"))
+    assert lines[1].split("    ") == [
+        f"  pip install -e {place}",
+        f"(or: uv pip install -e {place})",
+    ]
+    assert lines[2:] == ["  hermes plugins enable weather"]
 
 
 def test_two_plugins_of_one_name_are_both_shown_as_failed(plugins, shelf, hermes_home) -> None:

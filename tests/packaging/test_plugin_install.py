@@ -15,7 +15,12 @@ from pathlib import Path
 import pytest
 
 from hermes_core.cli.installer import Installer, find_installer
-from hermes_core.cli.plugin_install import about, install_distribution, uninstall_distribution
+from hermes_core.cli.plugin_install import (
+    about,
+    distribution_name,
+    install_distribution,
+    uninstall_distribution,
+)
 from hermes_core.cli.plugin_new import write_plugin
 from hermes_plugins import HermesError, Paths, UsageError
 
@@ -39,6 +44,25 @@ def write_wheel(index: Path, name: str, number: str, *needs: str, plugin: bool =
         if plugin:
             wheel.writestr(f"{info}/entry_points.txt", f"[hermes.tools]\nhello = {module}\n")
         wheel.writestr(f"{info}/RECORD", "")
+
+
+def write_project(folder: Path, index: Path) -> Path:
+    """A folder that is built, without anything to download, into the wheel that the index has."""
+    folder.mkdir()
+    wheel = index / "hermes_plugin_hello-1.0-py3-none-any.whl"
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "Hermes_Plugin_Hello"\nversion = "1.0"\n',
+        encoding="utf-8",
+    )
+    (folder / "backend.py").write_text(
+        "import shutil\n\n"
+        "def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):\n"
+        f"    shutil.copy({str(wheel)!r}, wheel_directory)\n"
+        f"    return {wheel.name!r}\n",
+        encoding="utf-8",
+    )
+    return folder
 
 
 @pytest.fixture
@@ -86,6 +110,7 @@ def test_a_plugin_is_installed_shown_switched_on_and_removed(
 
     told = run([*plugins, "install", "hermes-plugin-packed"], cwd=tmp_path, variables=variables)
     assert "Installed hermes-plugin-packed 0.1.0 into this environment." in told
+    assert "  about: Tools for Hermes, author not told" in told
     assert "packed_count" in told or "tools:packed" in told
     assert "`hermes plugins enable packed` switches it on" in told
 
@@ -227,6 +252,38 @@ def test_the_plan_names_what_was_asked_for_and_what_comes_along(
         ("hermes-plugin-hello", "1.1", True),
         ("greeting-words", "2.0", False),
     }
+
+
+@pytest.mark.parametrize("choose", [find_installer, uv], ids=["pip", "uv"])
+def test_the_plan_for_a_folder_names_what_stands_in_it(
+    index: Path, tmp_path: Path, choose: Callable[[], Installer]
+) -> None:
+    folder = write_project(tmp_path / "project", index)
+    plan = choose().plan(str(folder), name="hermes-plugin-hello")
+    assert [(one.name, one.asked) for one in plan] == [("hermes-plugin-hello", True)]
+
+
+@pytest.mark.usefixtures("system_python")
+def test_a_folder_is_installed_by_the_name_in_its_pyproject(
+    index: Path, paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_project(tmp_path / "project", index)
+    monkeypatch.chdir(tmp_path)
+    assert distribution_name("./project") == "hermes-plugin-hello"
+    place = paths.home / "plugins" / "hermes-plugin-hello"
+    assert install_distribution("./project", paths) == f"into {place}"
+    assert (place / "hermes_plugin_hello" / "__init__.py").is_file()
+    assert about("hermes-plugin-hello", paths) == "Says hello, Ada Example"
+
+
+@pytest.mark.parametrize("text", [None, "[project\n", "[project]\n", "project = 1\n"])
+def test_a_folder_that_names_no_distribution_is_refused(
+    paths: Paths, tmp_path: Path, text: str | None
+) -> None:
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="does not name a distribution"):
+        install_distribution(str(tmp_path), paths)
 
 
 @pytest.mark.parametrize("choose", [find_installer, uv], ids=["pip", "uv"])
