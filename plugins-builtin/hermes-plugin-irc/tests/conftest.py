@@ -66,6 +66,7 @@ class Person:
     def __init__(self, nick: str) -> None:
         self.nick = nick
         self.lines: list[str] = []
+        self._present: list[str] | None = None
         self._changed = asyncio.Condition()
 
     async def connect(self, port: int) -> None:
@@ -117,13 +118,13 @@ class Person:
         """Wait until somebody of that nick is on the server."""
         clock = SystemClock()
         async with clock.timeout(seconds):
-            while True:
-                self.lines = [line for line in self.lines if " 303 " not in line]
+            while self._present != [nick]:
+                self._present = None
                 self.write(f"ISON {nick}")
-                await self.sees(" 303 ")
-                if any(" 303 " in line and nick in line.partition(" :")[2] for line in self.lines):
-                    return
+                async with self._changed:
+                    await self._changed.wait_for(lambda: self._present is not None)
                 await clock.sleep(0.05)
+            self._present = None
 
     async def _listen(self) -> None:
         while raw := await self._reader.readline():
@@ -131,7 +132,10 @@ class Person:
             if line.startswith("PING"):
                 self.write("PONG" + line[4:])
             async with self._changed:
-                self.lines.append(line)
+                if " 303 " in line:
+                    self._present = line.partition(" :")[2].split()
+                else:
+                    self.lines.append(line)
                 self._changed.notify_all()
 
 

@@ -85,9 +85,7 @@ class Gateway:
 
 
 @pytest.fixture
-async def gateway(
-    command: Command, model: ScriptedServer, ngircd: Any
-) -> AsyncIterator[Gateway]:
+async def gateway(command: Command, model: ScriptedServer, ngircd: Any) -> AsyncIterator[Gateway]:
     command.talks_to(model)
     gateway = Gateway(command, ngircd.port)
     gateway.configure()
@@ -116,7 +114,9 @@ async def test_a_private_message_is_answered_and_the_conversation_goes_on_after_
     await ada.reaches("hermes")
     ada.say("hermes", "two")
     await ada.hears("answer to two")
-    said = [one["content"] for one in model.requests[-1].json["messages"] if one["role"] != "system"]
+    said = [
+        one["content"] for one in model.requests[-1].json["messages"] if one["role"] != "system"
+    ]
     assert said == ["one", "answer to one", "two"]
 
 
