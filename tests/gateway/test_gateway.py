@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -334,9 +335,11 @@ async def test_a_message_without_a_receipt_is_repeated_only_where_the_service_kn
             posted = await mailbox.due("other")
             assert posted is not None
             await mailbox.sending(posted.key)
-            await mailbox._writer.run(
-                lambda c: c.execute("UPDATE outbound SET platform = 'fake'").rowcount
-            )
+            file = running.host.runtime.paths.home / "state.db"
+        connection = sqlite3.connect(file)
+        connection.execute("UPDATE outbound SET platform = 'fake'")
+        connection.commit()
+        connection.close()
         async with start(server, keeps_keys=keeps_keys) as running:
             (text,) = await running.chat.heard(1)
             assert text.startswith(texts)
