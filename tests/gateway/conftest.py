@@ -73,10 +73,13 @@ class Offers:
 class Running:
     """A gateway that runs, and the host that it runs on."""
 
-    def __init__(self, host: TestHost, gateway: Gateway, chat: Chat) -> None:
+    def __init__(
+        self, host: TestHost, gateway: Gateway, chat: Chat, *, stop: asyncio.Event
+    ) -> None:
         self.host = host
         self.gateway = gateway
         self.chat = chat
+        self.stop = stop
 
 
 Start: TypeAlias = Callable[..., AbstractAsyncContextManager[Running]]
@@ -110,7 +113,7 @@ def start(hermes: HostFactory) -> Start:
             await gateway.load()
             task = asyncio.create_task(gateway.run(stop))
             try:
-                yield Running(host, gateway, chat)
+                yield Running(host, gateway, chat, stop=stop)
             finally:
                 stop.set()
                 await asyncio.wait({task})

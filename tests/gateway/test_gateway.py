@@ -267,6 +267,48 @@ async def test_few_sessions_are_open_at_a_time_and_none_is_lost(start: Start) ->
     assert told(server.requests[-1]) == ["from 0", "re: from 0", "again"]
 
 
+async def test_an_unused_session_is_closed_and_goes_on_when_it_is_needed(start: Start) -> None:
+    with ScriptedServer(echo) as server:
+        async with start(server) as running:
+            running.chat.say("one")
+            await running.chat.heard(1)
+            while len(running.gateway.workers):
+                await asyncio.sleep(0)
+            await running.gateway.sessions.close_unused(0.0)
+            assert len(running.gateway.sessions) == 0
+            running.chat.say("two")
+            await running.chat.heard(2)
+    assert told(server.requests[-1]) == ["one", "re: one", "two"]
+
+
+async def test_stopping_lets_a_running_turn_finish(start: Start) -> None:
+    release = threading.Event()
+    with ScriptedServer([replies.Reply(**_held("in time", release))]) as server:
+        async with start(server) as running:
+            running.chat.say("one")
+            await asyncio.to_thread(server.wait_for_requests, 1)
+            running.stop.set()
+            running.chat.say("two", ident="late")
+            release.set()
+        assert [message.text for message in running.chat.sent] == ["in time"]
+        server.script(replies.say("after all"))
+        async with start(server) as running:
+            assert await running.chat.heard(1) == ["after all"]
+
+
+async def test_a_turn_that_does_not_finish_in_time_is_answered_after_the_next_start(
+    start: Start,
+) -> None:
+    held = replies.Reply(**{**_held("x", None), "end": "hang", "events": ()})
+    with ScriptedServer([held], then=replies.say("at last")) as server:
+        async with start(server, settings={"gateway.drain": 0.05}) as running:
+            running.chat.say("one")
+            await asyncio.to_thread(server.wait_for_requests, 1)
+        assert running.chat.sent == []
+        async with start(server) as running:
+            assert await running.chat.heard(1) == ["at last"]
+
+
 # -- what a crash leaves behind ----------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ import json
 from typing import ClassVar
 
 from hermes_plugins import (
-    HermesError,
+    DeliveryError,
     Host,
     InboundMessage,
     Inbox,
@@ -22,8 +22,6 @@ from hermes_plugins import (
 
 from . import Settings
 
-PAUSE = 5.0
-"""Seconds between two attempts to connect."""
 PATIENCE = 10.0
 """Seconds that the service may take to say that it has a message."""
 
@@ -41,35 +39,7 @@ class Lines:
         self._waiting: dict[str, asyncio.Future[Receipt]] = {}
 
     async def run(self, inbox: Inbox) -> None:
-        """Receive until cancelled; a lost connection is made again."""
-        while True:
-            try:
-                await self._connected(inbox)
-            except* OSError as lost:
-                self._host.log.warning("%s: %s", self.id, lost.exceptions[0])
-            await self._host.clock.sleep(PAUSE)
-
-    async def send(self, message: OutboundMessage) -> Receipt:
-        """Send one message; `OutboundMessage.id` is the key, so that sending it again is harmless.
-
-        Raises:
-            HermesError: there is no connection, or the service stays silent.
-        """
-        if self._writer is None:
-            raise HermesError("lines: not connected.", hint="Is the service running?")
-        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._waiting[message.id] = answer
-        line = {"key": message.id, "room": message.chat, "text": message.text}
-        try:
-            self._writer.write(json.dumps(line).encode() + b"\n")
-            async with self._host.clock.timeout(PATIENCE):
-                return await answer
-        except TimeoutError:
-            raise HermesError("lines: the service did not take the message.") from None
-        finally:
-            self._waiting.pop(message.id, None)
-
-    async def _connected(self, inbox: Inbox) -> None:
+        """Receive until cancelled, or until the connection is lost: the gateway calls again."""
         reader, self._writer = await asyncio.open_connection(
             self._settings.server, self._settings.port
         )
@@ -81,6 +51,31 @@ class Lines:
         finally:
             self._writer.close()
             self._writer = None
+
+    def trouble(self) -> str:
+        """What `hermes gateway status` shows while something is wrong."""
+        return "" if self._writer is not None else "not connected"
+
+    async def send(self, message: OutboundMessage) -> Receipt:
+        """Send one message; `OutboundMessage.id` is the key, so that sending it again is harmless.
+
+        Raises:
+            DeliveryError: there is no connection, or the service stays silent.
+        """
+        if self._writer is None:
+            raise DeliveryError("lines: not connected.", hint="Is the service running?")
+        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._waiting[message.id] = answer
+        line = {"key": message.id, "room": message.chat, "text": message.text}
+        try:
+            self._writer.write(json.dumps(line).encode() + b"\n")
+            async with self._host.clock.timeout(PATIENCE):
+                return await answer
+        except TimeoutError:
+            text = "lines: the service did not confirm the message."
+            raise DeliveryError(text, fate="unknown") from None
+        finally:
+            self._waiting.pop(message.id, None)
 
     async def _deliver(self, arrived: asyncio.Queue[InboundMessage], inbox: Inbox) -> None:
         """One after the other: `deliver` returns when the message is safe, whatever it answers."""

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hermes_plugin_lines import Settings
-from hermes_plugin_lines.connection import PAUSE, Lines
+from hermes_plugin_lines import Settings, hermes_register_platforms
+from hermes_plugin_lines.connection import Lines
 
-from hermes_plugins import HermesError, OutboundMessage, Platform
+from hermes_plugins import DeliveryError, OutboundMessage, Platform
 from hermes_plugins.testing import (
     FakeHost,
     FakeInbox,
     PlatformConformance,
-    VirtualClock,
 )
 
 
@@ -56,9 +55,8 @@ class Service:
             self.writer.close()
 
 
-def platform(port: int, clock: VirtualClock | None = None) -> Lines:
-    section = Settings(port=port)
-    return Lines(FakeHost(Path("home"), plugin="lines", section=section, clock=clock))
+def platform(port: int) -> Lines:
+    return Lines(FakeHost(Path("home"), plugin="lines", section=Settings(port=port)))
 
 
 class TestLines(PlatformConformance):
@@ -79,23 +77,24 @@ class TestLines(PlatformConformance):
 
 
 async def test_without_a_connection_it_says_so() -> None:
-    with pytest.raises(HermesError, match="not connected"):
+    with pytest.raises(DeliveryError, match="not connected"):
         await platform(1).send(OutboundMessage(id="a", chat="room", text="Hi"))
 
 
-async def test_a_lost_connection_is_made_again_after_a_pause() -> None:
-    service, clock, inbox = Service(), VirtualClock(), FakeInbox()
-    port = await service.open()
-    running = asyncio.create_task(platform(port, clock).run(inbox))
+async def test_a_lost_connection_ends_it_so_that_the_gateway_starts_it_again() -> None:
+    service = Service()
+    lines = platform(await service.open())
+    running = asyncio.create_task(lines.run(FakeInbox()))
     await service.connected.wait()
-    service.connected.clear()
     assert service.writer is not None
     service.writer.close()
-    while PAUSE not in clock.slept:
-        await asyncio.sleep(0)
-    await clock.advance(PAUSE)
-    await service.say({"id": "1", "room": "room", "from": "ada", "text": "Back?"})
-    await inbox.wait_for(1)
-    running.cancel()
     await asyncio.wait({running})
+    assert running.exception() is not None
+    assert lines.trouble() == "not connected"
     await service.close()
+
+
+def test_the_gateway_makes_it_from_the_plugins_handle() -> None:
+    (spec,) = hermes_register_platforms()
+    assert spec.id == "lines"
+    assert isinstance(spec.make(FakeHost(Path("home"), plugin="lines")), Lines)
