@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -129,7 +130,7 @@ class Gateway:
         self._write()
         for name, spec in specs.items():
             self._senders.start(f"courier {name}", self._couriers[name].run)
-            self._supervisor.start(name, lambda name=name, spec=spec: self._connected(name, spec))  # type: ignore[misc]
+            self._supervisor.start(name, partial(self._connected, name, spec))
         self._senders.start("upkeep", self._keep_up)
         try:
             await stop.wait()
