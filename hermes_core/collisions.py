@@ -55,11 +55,16 @@ def refused(found: Sequence[Found], *, is_off: Callable[[Found], bool]) -> dict[
 
 
 def declaration_problem(
-    loaded: Loaded, *, toolsets: Collection[str], providers: Collection[str]
+    loaded: Loaded,
+    *,
+    toolsets: Collection[str],
+    providers: Collection[str],
+    platforms: Collection[str],
 ) -> str:
     """What is wrong with what a plugin declares, seen alone; "" when nothing is.
 
-    ``toolsets`` and ``providers`` are the names of its entry points; ``--plugin`` has none to compare.
+    ``toolsets``, ``providers`` and ``platforms`` are the names of its entry points; ``--plugin`` has
+    none to compare.
     """
     names = [f"{kind} {name}" for kind, name in labels(loaded)]
     if twice := next((name for name in names if names.count(name) > 1), ""):
@@ -78,6 +83,12 @@ def declaration_problem(
                 f"no entry point in hermes.providers names its provider {profile.id!r} "
                 f"(there is: {', '.join(sorted(providers)) or 'none'})."
             )
+    for spec in loaded.platforms:
+        if spec.id not in platforms:
+            return (
+                f"no entry point in hermes.platforms names its platform {spec.id!r} "
+                f"(there is: {', '.join(sorted(platforms)) or 'none'})."
+            )
     for section in loaded.config:
         if section.name != loaded.name:
             return (
@@ -90,7 +101,7 @@ def declaration_problem(
 def losers(
     everyone: Sequence[Loaded], *, builtin: Collection[str], overrides: Overrides
 ) -> dict[str, Problem]:
-    """The plugins that offer a tool or provider which is not theirs to offer, each with the reason."""
+    """The plugins that offer what is not theirs to offer, each with the reason."""
     owners: dict[tuple[str, str], list[Loaded]] = {}
     for one in everyone:
         for label in dict.fromkeys(labels(one)):
@@ -113,11 +124,12 @@ def losers(
 
 
 def labels(loaded: Loaded) -> Iterable[tuple[str, str]]:
-    """Every name that a plugin's tools and providers go by."""
+    """Every name that a plugin's tools, providers and platforms go by."""
     for tool in loaded.tools:
         yield from (("tool", name) for name in (tool.name, *tool.aliases))
     for profile in loaded.providers:
         yield from (("provider", name) for name in (profile.id, *profile.aliases))
+    yield from (("platform", spec.id) for spec in loaded.platforms)
 
 
 def with_overrides(loaded: Mapping[str, Loaded], overrides: Overrides) -> dict[str, Loaded]:

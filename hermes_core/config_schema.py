@@ -284,6 +284,39 @@ class McpSettings(Section, frozen=True, kw_only=True):
     servers: Annotated[dict[str, Table], Meta(description="a server")] = {}
 
 
+class GatewaySettings(Section, frozen=True, kw_only=True):
+    """`hermes gateway`: the chat platforms as one process."""
+
+    max_sessions: Annotated[
+        Count, Meta(description="sessions kept open; the one unused for longest is closed first")
+    ] = 32
+    idle: Annotated[Span, Meta(description="minutes after which an unused session is closed")] = 5.0
+    max_turns_at_once: Annotated[Count, Meta(description="messages worked on at the same time")] = 8
+    drain: Annotated[
+        Seconds, Meta(description="seconds that running turns get when the gateway is stopped")
+    ] = 20.0
+    keep_days: Annotated[
+        Span, Meta(description="days that messages are remembered, so that none is taken twice")
+    ] = 7.0
+
+
+class PlatformSettings(Section, frozen=True, kw_only=True):
+    """A chat platform; where its service is stands in its plugin's own section."""
+
+    enabled: Annotated[bool, Meta(description="let `hermes gateway run` start it")] = False
+    allow: Annotated[
+        Names,
+        Meta(description="who may talk to the agent: senders as the platform names them, or globs"),
+    ] = ()
+    group_sessions: Annotated[
+        Literal["sender", "chat"],
+        Meta(description="in a group everybody has a session of their own, or all share one"),
+    ] = "sender"
+    per_second: Annotated[
+        Span | None, Meta(description="messages sent a second, in place of the platform's own")
+    ] = None
+
+
 class PluginsSettings(Section, frozen=True, kw_only=True):
     """Plugins, and the settings of each under its own name; ``overrides`` there lists the built-in
     tools that it may replace."""
@@ -347,8 +380,8 @@ class Settings(Section, frozen=True, kw_only=True):
     curator: CuratorSettings = CuratorSettings()
     delegation: DelegationSettings = msgspec.field(default_factory=DelegationSettings)
     display: Annotated[DisplaySettings, Meta(extra=_PROJECT)] = DisplaySettings()
-    gateway: Annotated[Table, Meta(description="the gateway")] = {}
-    platforms: Annotated[dict[str, Table], Meta(description="a chat platform")] = {}
+    gateway: GatewaySettings = GatewaySettings()
+    platforms: Annotated[dict[str, PlatformSettings], Meta(description="a chat platform")] = {}
     cron: Annotated[Table, Meta(description="scheduled runs")] = {}
     mcp: McpSettings = msgspec.field(default_factory=McpSettings)
     webhooks: Annotated[Table, Meta(description="incoming webhooks")] = {}

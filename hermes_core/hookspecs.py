@@ -29,6 +29,7 @@ from hermes_plugins._events import TurnEnded
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._markers import hookspec
 from hermes_plugins._messages import Json, Message, Usage
+from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
 from hermes_plugins._store import SessionInfo
 from hermes_plugins._tools import Tool
@@ -51,6 +52,11 @@ def hermes_register_tools() -> Iterable[Tool]:
 @hookspec
 def hermes_register_providers() -> Iterable[ProviderProfile]:
     """Offer model providers. Group: hermes.providers."""
+
+
+@hookspec
+def hermes_register_platforms() -> Iterable[PlatformSpec]:
+    """Offer ways in and out through chat services. Group: hermes.platforms."""
 
 
 @hookspec
@@ -236,7 +242,7 @@ _TRANSFORM = frozenset(
 HONOURED: dict[str, frozenset[str]] = {
     "hermes.tools": _ANY | {"hermes_register_tools", "hermes_register_prompt_sections"},
     "hermes.providers": _ANY | {"hermes_register_providers"},
-    "hermes.platforms": _ANY,
+    "hermes.platforms": _ANY | {"hermes_register_platforms"},
     "hermes.memory": _ANY | {"hermes_register_tools", "hermes_register_prompt_sections"},
     "hermes.policies": _ANY | _WATCH | {"hermes_before_tool_call"},
     "hermes.lifecycle": _ANY | _WATCH | _TRANSFORM | {"hermes_register_prompt_sections"},

@@ -31,6 +31,7 @@ from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, PluginError
 from hermes_plugins._host import Host, PromptSection
+from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
 from hermes_plugins._tools import Tool
 
@@ -49,6 +50,7 @@ _DECLARED: Final[Mapping[str, type]] = {
     "hermes_register_config": ConfigSection,
     "hermes_register_tools": Tool,
     "hermes_register_providers": ProviderProfile,
+    "hermes_register_platforms": PlatformSpec,
     "hermes_register_prompt_sections": PromptSection,
 }
 
@@ -336,6 +338,7 @@ class PluginHost:
             source=found.source,
             tools=cast("tuple[Tool, ...]", declared["hermes_register_tools"]),
             providers=cast("tuple[ProviderProfile, ...]", declared["hermes_register_providers"]),
+            platforms=cast("tuple[PlatformSpec, ...]", declared["hermes_register_platforms"]),
             prompt_sections=cast(
                 "tuple[PromptSection, ...]", declared["hermes_register_prompt_sections"]
             ),
@@ -347,6 +350,7 @@ class PluginHost:
             loaded,
             toolsets=self._entry_names(found, "hermes.tools", "hermes.memory"),
             providers=self._entry_names(found, "hermes.providers"),
+            platforms=self._entry_names(found, "hermes.platforms"),
         )
         if problem:
             raise PluginError(name, problem)
@@ -409,7 +413,7 @@ class PluginHost:
             self.report_problem(name, problem.text, problem.hint)
             if name in self.loaded:
                 self.loaded[name] = msgspec.structs.replace(
-                    self.loaded[name], tools=(), providers=()
+                    self.loaded[name], tools=(), providers=(), platforms=()
                 )
             else:
                 self._failed.add(name)

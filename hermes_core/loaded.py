@@ -8,6 +8,7 @@ import msgspec
 
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._host import PromptSection
+from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
 from hermes_plugins._tools import Tool
 
@@ -31,6 +32,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "installed"
     tools: tuple[Tool, ...] = ()
     providers: tuple[ProviderProfile, ...] = ()
+    platforms: tuple[PlatformSpec, ...] = ()
     prompt_sections: tuple[PromptSection, ...] = ()
     config: tuple[ConfigSection, ...] = ()
     hooks: tuple[str, ...] = ()

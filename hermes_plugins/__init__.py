@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from hermes_plugins._environments import FileStat as FileStat
     from hermes_plugins._environments import Process as Process
     from hermes_plugins._errors import ConfigError as ConfigError
+    from hermes_plugins._errors import DeliveryError as DeliveryError
     from hermes_plugins._errors import HermesError as HermesError
     from hermes_plugins._errors import PluginError as PluginError
     from hermes_plugins._errors import ProviderError as ProviderError
@@ -117,8 +118,10 @@ if TYPE_CHECKING:
     from hermes_plugins._platforms import Limits as Limits
     from hermes_plugins._platforms import OutboundMessage as OutboundMessage
     from hermes_plugins._platforms import Platform as Platform
+    from hermes_plugins._platforms import PlatformSpec as PlatformSpec
     from hermes_plugins._platforms import Receipt as Receipt
     from hermes_plugins._platforms import Refused as Refused
+    from hermes_plugins._platforms import Watched as Watched
     from hermes_plugins._providers import Auth as Auth
     from hermes_plugins._providers import ModelInfo as ModelInfo
     from hermes_plugins._providers import ProviderProfile as ProviderProfile
@@ -158,6 +161,7 @@ _HOME: dict[str, str] = {
     "ContextEngine": "_context_engine",
     "Decision": "_decisions",
     "Delivery": "_platforms",
+    "DeliveryError": "_errors",
     "Delta": "_dialects",
     "Deny": "_decisions",
     "Dialect": "_dialects",
@@ -195,6 +199,7 @@ _HOME: dict[str, str] = {
     "Part": "_messages",
     "Paths": "_host",
     "Platform": "_platforms",
+    "PlatformSpec": "_platforms",
     "PluginError": "_errors",
     "Process": "_environments",
     "PromptContext": "_host",
@@ -256,6 +261,7 @@ _HOME: dict[str, str] = {
     "Usage": "_messages",
     "UsageError": "_errors",
     "UsageReport": "_dialects",
+    "Watched": "_platforms",
     "Writes": "_effects",
     "assistant_message": "_messages",
     "contains_mask": "_redaction",
@@ -290,6 +296,7 @@ __all__ = [
     "ContextEngine",
     "Decision",
     "Delivery",
+    "DeliveryError",
     "Delta",
     "Deny",
     "Dialect",
@@ -327,6 +334,7 @@ __all__ = [
     "Part",
     "Paths",
     "Platform",
+    "PlatformSpec",
     "PluginError",
     "Process",
     "PromptContext",
@@ -387,6 +395,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "UsageReport",
+    "Watched",
     "Writes",
     "assistant_message",
     "contains_mask",

@@ -9,6 +9,7 @@
       ProviderError              a model provider answered with an error, or not at all
       StoreError                 the session store could not keep or find something
         SessionBusy              another process is writing this session
+      DeliveryError              a chat service did not take a message
       ToolError                  a tool call failed; becomes a result that the model reads
 
 ``hint`` is always the next thing to do, phrased as a command where there is one.
@@ -111,6 +112,26 @@ class SessionBusy(StoreError):
         )
         self.session_id = session_id
         self.holder = holder
+
+
+class DeliveryError(HermesError):
+    """Raised when a platform could not send a message.
+
+    ``fate`` is ``not_sent`` (trying again is right, ``retry_after`` seconds from now where the service
+    says so), ``refused`` (it never will be) or ``unknown`` (people may have it already).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        fate: Literal["not_sent", "refused", "unknown"] = "not_sent",
+        retry_after: float = 0.0,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.fate = fate
+        self.retry_after = retry_after
 
 
 class ToolError(HermesError):

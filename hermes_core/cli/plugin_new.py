@@ -43,7 +43,9 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "platform": _Kind(
         group="hermes.platforms",
         summary="A chat platform for Hermes",
-        about="Settings: `plugins.{{name}}.host` and `plugins.{{name}}.port`.",
+        about="`hermes config set platforms.{{name}}.enabled true` and `hermes gateway run` start it; "
+        "`platforms.{{name}}.allow` names who may talk to the agent. Settings: "
+        "`plugins.{{name}}.host` and `plugins.{{name}}.port`.",
     ),
     "memory": _Kind(
         group="hermes.memory",

@@ -18,7 +18,7 @@ from hermes_plugins._errors import HermesError, StoreError
 
 T = TypeVar("T")
 
-MIGRATIONS = ("schema.sql",)
+MIGRATIONS = ("schema.sql", "mailbox.sql")
 """File n makes version n out of version n - 1. Append; never edit one that was released."""
 
 SAFE_SQLITE = (3, 51, 3)

@@ -18,6 +18,7 @@ import msgspec
 
 from hermes_core.store import database, index, sessions
 from hermes_core.store.database import Connection
+from hermes_core.store.mailbox import Mailbox
 from hermes_core.store.records import NamespaceRecords
 from hermes_core.store.writer import Job, Reader, Writer
 from hermes_plugins._clock import Clock
@@ -127,6 +128,10 @@ class Store:
         return NamespaceRecords(
             namespace, reader=self._reader, writer=self._writer, clock=self._clock
         )
+
+    def mailbox(self) -> Mailbox:
+        """What the gateway received and has to send."""
+        return Mailbox(reader=self._reader, writer=self._writer)
 
     async def setup(self, session_id: str) -> SessionSetup:
         """System prompt and tool list of a session.

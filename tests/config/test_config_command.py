@@ -58,7 +58,7 @@ plugins:
   weather: {days: 2}
   other: {api_key: sk-test-not-a-real-key-4, deep: {token: sk-test-not-a-real-key-5}}
 store: {url: "postgres://me:sk-test-not-a-real-key-6@h/db"}
-platforms: {irc: {password: sk-test-not-a-real-key-7}}
+webhooks: {irc: {password: sk-test-not-a-real-key-7}}
 """
 
 

@@ -420,7 +420,7 @@ def test_toolsets_of_a_face_add_to_the_defaults_of_the_others(load: Load) -> Non
 
 def test_named_entries_with_nothing_in_them_count_as_there(load: Load) -> None:
     settings = load("platforms:\n  irc:\nproviders:\n  mine:\n").settings
-    assert settings.platforms == {"irc": {}}
+    assert settings.platforms["irc"].allow == ()
     assert settings.providers["mine"].base_url == ""
 
 

@@ -20,6 +20,7 @@ from hermes_plugins import (
     Host,
     Message,
     ModelRequest,
+    PlatformSpec,
     PromptSection,
     ProviderError,
     ProviderProfile,
@@ -34,7 +35,14 @@ from hermes_plugins import (
     tool,
     user_message,
 )
-from hermes_plugins.testing import FakeApprover, ScriptedServer, TestHost, VirtualClock, replies
+from hermes_plugins.testing import (
+    FakeApprover,
+    FakePlatform,
+    ScriptedServer,
+    TestHost,
+    VirtualClock,
+    replies,
+)
 
 HOOKS = [name for name in vars(hookspecs) if name.startswith("hermes_")]
 WATCHED = [name for name in HOOKS if name in hookspecs.HONOURED["hermes.lifecycle"]]
@@ -260,6 +268,20 @@ async def test_hermes_register_providers_makes_a_provider_that_answers(hermes) -
             plugins={("hermes.providers", "afar"): Plugin()}, provider="afar"
         ) as host:
             assert (await host.ask("hi")).text == "from afar"
+
+
+async def test_hermes_register_platforms_offers_what_its_entry_point_names(hermes) -> None:
+    class Plugin:
+        @hookimpl
+        def hermes_register_platforms(self) -> list[PlatformSpec]:
+            return [PlatformSpec(id="pigeon", make=lambda host: FakePlatform())]
+
+    plugins = {("hermes.platforms", "pigeon"): Plugin(), ("hermes.platforms", "dove"): Plugin()}
+    async with hermes(plugins=plugins) as host:
+        (loaded,) = await host.runtime.host.load("hermes.platforms", ["pigeon"])
+        assert [spec.id for spec in loaded.platforms] == ["pigeon"]
+        assert await host.runtime.host.load("hermes.platforms", ["dove"]) == []
+        assert any("names its platform 'pigeon'" in line for line in host.problems)
 
 
 async def test_hermes_register_prompt_sections_adds_to_the_system_prompt(hermes) -> None:

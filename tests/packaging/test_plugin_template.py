@@ -111,10 +111,3 @@ def test_it_depends_on_the_host_and_a_provider_on_its_dialect_too(
     needs = tomllib.loads((made / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     dialect = ["hermes-plugin-chat-completions>=0.1"] if kind == "provider" else []
     assert needs == ["hermes-host>=0.1", *dialect]
-
-
-def test_the_platform_to_start_from_is_the_one_that_the_docs_explain(tmp_path: Path) -> None:
-    made, shown = write_plugin("lines", "platform", tmp_path), EXAMPLES / "hermes-plugin-lines"
-    for path in ("hermes_plugin_lines", "tests"):
-        for file in sorted((shown / path).glob("*.py")):
-            assert (made / path / file.name).read_text("utf-8") == file.read_text("utf-8")

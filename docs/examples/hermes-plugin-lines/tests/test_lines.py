@@ -8,19 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hermes_plugin_lines import Settings
-from hermes_plugin_lines.connection import PATIENCE, PAUSE, REMEMBERED, LinePlatform
+from hermes_plugin_lines import Settings, hermes_register_platforms
+from hermes_plugin_lines.connection import Lines
 
-from hermes_plugins import HermesError, OutboundMessage, Platform
-from hermes_plugins.testing import FakeHost, PlatformConformance, VirtualClock
+from hermes_plugins import DeliveryError, OutboundMessage, Platform
+from hermes_plugins.testing import (
+    FakeHost,
+    FakeInbox,
+    PlatformConformance,
+)
 
 
 class Service:
-    """The other end, for one client at a time."""
+    """The other end: notes what it takes, a key once."""
 
     def __init__(self) -> None:
-        self.taken: list[str] = []
-        self.refusing = self.silent = False
+        self.taken: dict[str, str] = {}
         self.connected = asyncio.Event()
         self.changed = asyncio.Condition()
         self.writer: asyncio.StreamWriter | None = None
@@ -35,81 +38,63 @@ class Service:
         while line := await reader.readline():
             message = json.loads(line)
             async with self.changed:
-                if not self.refusing:
-                    self.taken.append(message["text"])
+                self.taken.setdefault(message["key"], message["text"])
                 self.changed.notify_all()
-            if self.refusing:
-                self.tell({"refused": message["key"], "why": "no such room"})
-            elif not self.silent:
-                self.tell({"took": message["key"], "as": len(self.taken)})
+            number = list(self.taken).index(message["key"])
+            writer.write(json.dumps({"took": message["key"], "as": number}).encode() + b"\n")
         writer.close()
 
-    def tell(self, line: dict[str, object]) -> None:
+    async def say(self, line: dict[str, str]) -> None:
+        await self.connected.wait()
         assert self.writer is not None
         self.writer.write(json.dumps(line).encode() + b"\n")
 
-    async def say(self, line: dict[str, object]) -> None:
-        await self.connected.wait()
-        self.tell(line)
-
-    def hang_up(self) -> None:
-        self.connected.clear()
+    async def close(self) -> None:
+        self.server.close()
         if self.writer is not None:
             self.writer.close()
 
-    async def takes(self, count: int) -> Sequence[str]:
-        async with self.changed:
-            await self.changed.wait_for(lambda: len(self.taken) >= count)
-        return self.taken
+
+def platform(port: int) -> Lines:
+    return Lines(FakeHost(Path("home"), plugin="lines", section=Settings(port=port)))
 
 
-class TestLinePlatform(PlatformConformance):
+class TestLines(PlatformConformance):
     async def connect(self) -> Platform:
-        self.service, self.clock = Service(), VirtualClock()
-        section = Settings(port=await self.service.open())
-        host = FakeHost(Path("home"), plugin="lines", section=section, clock=self.clock)
-        return LinePlatform(host)
+        self.service = Service()
+        return platform(await self.service.open())
 
     async def arrive(self, number: str, text: str) -> None:
-        await self.service.say({"id": number, "room": self.chat, "from": self.sender, "text": text})
+        await self.service.say({"id": number, "room": "room", "from": "ada", "text": text})
 
     async def sent(self, count: int) -> Sequence[str]:
-        return await self.service.takes(count)
+        async with self.service.changed:
+            await self.service.changed.wait_for(lambda: len(self.service.taken) >= count)
+        return list(self.service.taken.values())
 
     async def disconnect(self) -> None:
-        self.service.server.close()
-        self.service.hang_up()
-
-    async def drop(self) -> None:
-        self.service.hang_up()
-        while PAUSE not in self.clock.slept:
-            await asyncio.sleep(0)
-        await self.clock.advance(PAUSE)
-
-    async def refuse(self) -> None:
-        self.service.refusing = True
-
-    async def test_a_service_that_stays_silent_has_not_taken_the_message(self) -> None:
-        async with self.running() as platform:
-            await self.arrive("1", "Hello")
-            self.service.silent = True
-            sending = asyncio.create_task(platform.send(self.message("a", "Hi")))
-            await self.service.takes(1)
-            await self.clock.advance(PATIENCE)
-            with pytest.raises(HermesError, match="did not take"):
-                await sending
-
-    async def test_it_forgets_old_receipts(self) -> None:
-        async with self.running() as platform:
-            await self.arrive("1", "Hello")
-            for number in range(REMEMBERED + 1):
-                await platform.send(self.message(str(number), "Hi"))
-            await platform.send(self.message("0", "Again"))
-            await platform.send(self.message(str(REMEMBERED), "Not again"))
-            assert self.service.taken[REMEMBERED + 1 :] == ["Again"]
+        await self.service.close()
 
 
 async def test_without_a_connection_it_says_so() -> None:
-    platform = LinePlatform(FakeHost(Path("home"), section=Settings(port=1)))
-    with pytest.raises(HermesError, match="not connected"):
-        await platform.send(OutboundMessage(id="a", chat="room", text="Hi"))
+    with pytest.raises(DeliveryError, match="not connected"):
+        await platform(1).send(OutboundMessage(id="a", chat="room", text="Hi"))
+
+
+async def test_a_lost_connection_ends_it_so_that_the_gateway_starts_it_again() -> None:
+    service = Service()
+    lines = platform(await service.open())
+    running = asyncio.create_task(lines.run(FakeInbox()))
+    await service.connected.wait()
+    assert service.writer is not None
+    service.writer.close()
+    await asyncio.wait({running})
+    assert running.exception() is not None
+    assert lines.trouble() == "not connected"
+    await service.close()
+
+
+def test_the_gateway_makes_it_from_the_plugins_handle() -> None:
+    (spec,) = hermes_register_platforms()
+    assert spec.id == "lines"
+    assert isinstance(spec.make(FakeHost(Path("home"), plugin="lines")), Lines)
