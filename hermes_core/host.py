@@ -29,6 +29,7 @@ from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, PluginError
+from hermes_plugins._faces import SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._providers import ProviderProfile
 from hermes_plugins._tools import Tool
@@ -49,6 +50,7 @@ _DECLARED: Final[Mapping[str, type]] = {
     "hermes_register_tools": Tool,
     "hermes_register_providers": ProviderProfile,
     "hermes_register_prompt_sections": PromptSection,
+    "hermes_register_slash_commands": SlashCommand,
 }
 
 _log = logging.getLogger("hermes.host")
@@ -343,6 +345,9 @@ class PluginHost:
             providers=cast("tuple[ProviderProfile, ...]", declared["hermes_register_providers"]),
             prompt_sections=cast(
                 "tuple[PromptSection, ...]", declared["hermes_register_prompt_sections"]
+            ),
+            slash_commands=cast(
+                "tuple[SlashCommand, ...]", declared["hermes_register_slash_commands"]
             ),
             config=cast("tuple[ConfigSection, ...]", declared["hermes_register_config"]),
             hooks=tuple(functions),

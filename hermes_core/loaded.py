@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hermes_plugins._config import ConfigSection
+from hermes_plugins._faces import SlashCommand
 from hermes_plugins._host import PromptSection
 from hermes_plugins._providers import ProviderProfile
 from hermes_plugins._tools import Tool
@@ -33,6 +34,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     providers: tuple[ProviderProfile, ...] = ()
     prompt_sections: tuple[PromptSection, ...] = ()
     config: tuple[ConfigSection, ...] = ()
+    slash_commands: tuple[SlashCommand, ...] = ()
     hooks: tuple[str, ...] = ()
     seconds: float = 0.0
 
