@@ -90,7 +90,7 @@ def declaration_problem(
 def losers(
     everyone: Sequence[Loaded], *, builtin: Collection[str], overrides: Overrides
 ) -> dict[str, Problem]:
-    """The plugins that offer a tool or provider which is not theirs to offer, each with the reason."""
+    """The plugins that offer something which is not theirs to offer, each with the reason."""
     owners: dict[tuple[str, str], list[Loaded]] = {}
     for one in everyone:
         for label in dict.fromkeys(labels(one)):
@@ -113,11 +113,13 @@ def losers(
 
 
 def labels(loaded: Loaded) -> Iterable[tuple[str, str]]:
-    """Every name that a plugin's tools and providers go by."""
+    """Every name that a plugin's tools, providers and slash commands go by."""
     for tool in loaded.tools:
         yield from (("tool", name) for name in (tool.name, *tool.aliases))
     for profile in loaded.providers:
         yield from (("provider", name) for name in (profile.id, *profile.aliases))
+    for command in loaded.slash_commands:
+        yield from (("slash command", name) for name in (command.name, *command.aliases))
 
 
 def with_overrides(loaded: Mapping[str, Loaded], overrides: Overrides) -> dict[str, Loaded]:

@@ -419,7 +419,7 @@ class PluginHost:
             self.report_problem(name, problem.text, problem.hint)
             if name in self.loaded:
                 self.loaded[name] = msgspec.structs.replace(
-                    self.loaded[name], tools=(), providers=()
+                    self.loaded[name], tools=(), providers=(), slash_commands=()
                 )
             else:
                 self._failed.add(name)

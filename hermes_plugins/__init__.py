@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from hermes_plugins._faces import FaceHost as FaceHost
     from hermes_plugins._faces import FaceSession as FaceSession
     from hermes_plugins._faces import RunHandle as RunHandle
+    from hermes_plugins._faces import SessionStatus as SessionStatus
     from hermes_plugins._faces import SessionWish as SessionWish
     from hermes_plugins._faces import Shell as Shell
     from hermes_plugins._faces import SlashCommand as SlashCommand
@@ -223,6 +224,7 @@ _HOME: dict[str, str] = {
     "SessionBusy": "_errors",
     "SessionInfo": "_store",
     "SessionReader": "_store",
+    "SessionStatus": "_faces",
     "SessionWish": "_faces",
     "Shell": "_faces",
     "SlashCommand": "_faces",
@@ -353,6 +355,7 @@ __all__ = [
     "SessionBusy",
     "SessionInfo",
     "SessionReader",
+    "SessionStatus",
     "SessionWish",
     "Shell",
     "SlashCommand",

@@ -91,7 +91,7 @@ def test_a_conversation(command: Command, terminal: Terminal) -> None:
         terminal.press("C-d")
         end = terminal.wait_for("ended with 0")
     assert screen == (
-        "Hermes with custom/scripted. Ctrl-C interrupts, Ctrl-D leaves.\n"
+        "Hermes with custom/scripted. Ctrl-C interrupts, Ctrl-D leaves, /help helps.\n"
         "\n> hi\n\nGood evening.\n"
         "\n> what is in the note?\n\nLet me look.\n· read_file note.txt\n\nIt says **hello**.\n\n>"
     )

@@ -22,7 +22,9 @@ FLOORS = {
     "hermes_core.keeper": 3,
     "hermes_core.opening": 4,
     "hermes_core.runtime": 5,
-    "hermes_core.cli": 6,
+    "hermes_core.slash_commands": 5,
+    "hermes_core.faces": 6,
+    "hermes_core.cli": 7,
 }
 
 # Library -> the files that may import it; everybody else goes through them.
