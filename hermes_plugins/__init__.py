@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hermes_plugins._approvals import Answer as Answer
     from hermes_plugins._approvals import Approver as Approver
+    from hermes_plugins._approvals import Choice as Choice
     from hermes_plugins._approvals import Question as Question
     from hermes_plugins._clock import Clock as Clock
     from hermes_plugins._clock import Timeout as Timeout
@@ -152,6 +153,7 @@ _HOME: dict[str, str] = {
     "Auth": "_providers",
     "CallView": "_decisions",
     "Cancelled": "_tools",
+    "Choice": "_approvals",
     "Clock": "_clock",
     "ConfigError": "_errors",
     "ConfigSection": "_config",
@@ -284,6 +286,7 @@ __all__ = [
     "Auth",
     "CallView",
     "Cancelled",
+    "Choice",
     "Clock",
     "ConfigError",
     "ConfigSection",

@@ -48,7 +48,10 @@ BEHIND = {
     },
 }
 KIT_NEEDS = {"msgspec", "pluggy"}
-PLUGIN_NEEDS: dict[str, set[str]] = {"hermes_plugin_file": {"yaml"}}
+PLUGIN_NEEDS: dict[str, set[str]] = {
+    "hermes_plugin_file": {"yaml"},
+    "hermes_plugin_repl": {"prompt_toolkit", "rich"},
+}
 """What a built-in plugin may import besides the kit and msgspec: its own dependencies."""
 
 
