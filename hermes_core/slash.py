@@ -35,7 +35,8 @@ async def run_line(context: SlashContext, line: str) -> str | None:
     try:
         return await found.run(context, rest)
     except HermesError as error:
-        return "\n".join(filter(None, (error.message, error.hint)))
+        said = error.message[:1].upper() + error.message[1:]
+        return "\n".join(filter(None, (said, error.hint)))
 
 
 def unknown(name: str, commands: Sequence[SlashCommand]) -> str:

@@ -78,7 +78,7 @@ async def test_undo_goes_on_without_the_last_question_and_the_old_session_is_kep
             await prompt.type("/undo")
             assert prompt.session.history == ()
             assert prompt.session.info.title == "one (undo)"
-            assert await prompt.type("/undo") == "there is no question to take back."
+            assert await prompt.type("/undo") == "There is no question to take back."
 
 
 async def test_what_was_said_while_it_worked_is_taken_back_with_its_question(hermes) -> None:
@@ -126,7 +126,7 @@ async def test_branch_new_and_resume_change_the_session(hermes) -> None:
             assert prompt.session.info.id == first
             assert await prompt.type(f"/resume {first}") == "That is this session."
             assert f"{first}  one" in (await prompt.type("/resume") or "")
-            assert "there is no session 'nope'" in (await prompt.type("/resume nope") or "")
+            assert "There is no session 'nope'" in (await prompt.type("/resume nope") or "")
             assert prompt.session.info.id == first
 
 
@@ -187,7 +187,7 @@ async def test_a_provider_that_does_not_exist_changes_nothing(hermes) -> None:
     with ScriptedServer() as server:
         async with hermes(server=server) as host:
             prompt = await host.prompt()
-            assert "no provider 'ofline' is installed. Did you mean offline?" in (
+            assert "No provider 'ofline' is installed. Did you mean offline?" in (
                 await prompt.type("/provider ofline") or ""
             )
             assert prompt.session.model == "custom/scripted"
@@ -289,7 +289,7 @@ async def test_a_command_of_a_plugin_that_fails_is_one_line(hermes) -> None:
     async with hermes(provider="offline", plugins=plugins) as host:
         prompt = await host.prompt()
         assert await prompt.type("/say it") == "said it"
-        assert await prompt.type("/say wrong") == "not like that.\nLike this."
+        assert await prompt.type("/say wrong") == "Not like that.\nLike this."
         assert await prompt.type("/say crash") == (
             "The plugin p failed: /say raised ValueError: ouch"
         )

@@ -152,6 +152,8 @@ class Conversation:
                 async for event in run:
                     self._shown.show(event)
                     self._screen.touch()
+                    if isinstance(event, TurnEnded):
+                        self.running = None  # a command that is typed now finds it idle
         finally:
             ticking.cancel()
             self.running = None

@@ -186,11 +186,11 @@ class Shown:
             self._result(text)
 
     def _result(self, text: str) -> None:
-        head, mark, _ = text.partition("\n@@ ")
+        begin = f"\n{text}".find("\n@@ -")
         if self.verbose:
             self._add(self._paint().diff(text))
-        elif mark and "--- " in head:
-            lines = text[text.index("--- ") :].split("\n")[2:]
+        elif begin >= 0:
+            lines = text[begin:].split("\n")
             more = len(lines) - RESULT_LINES
             tail = f"\n… {more} more lines, Ctrl-O shows them" if more > 0 else ""
             self._add(self._paint().diff("\n".join(lines[:RESULT_LINES]) + tail))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,25 @@ def test_nothing_is_padded_and_code_is_as_it_was_written() -> None:
 def test_a_long_line_of_code_is_not_broken() -> None:
     line = "x = " + "1 + " * 50 + "1"
     assert line in Painter(colours=False).blocks(cut(f"```python\n{line}\n```"), 40)
+
+
+def test_a_long_answer_costs_less_than_a_millisecond_a_line_and_stays_flat() -> None:
+    painter, blocks = Painter(colours=True), Blocks()
+    painter.blocks(cut("```python\nx = 1\n```\n\ntext"), 100)
+    costs = []
+    for thousand in range(5):
+        text = "".join(
+            f"Line {line} with **bold** and `code`.\n\n- item {line}\n\n```python\nx = {line}\n```\n"
+            for line in range(thousand * 140, (thousand + 1) * 140)
+        )
+        began = time.process_time()
+        stream = io.StringIO(text)
+        while piece := stream.read(200):
+            if found := blocks.feed(piece):
+                painter.blocks(found, 100)
+        costs.append((time.process_time() - began) / text.count("\n"))
+    assert max(costs) < 0.001
+    assert costs[-1] < 3 * costs[0]
 
 
 @pytest.mark.parametrize(
