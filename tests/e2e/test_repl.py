@@ -98,7 +98,7 @@ def test_a_tool_call_is_a_line_with_its_argument_and_outcome(
         assert "✓" not in running
         assert "call 1 of 90" in running
         terminal.press("C-o")
-        terminal.wait_for("\nfrom-the-tool")
+        terminal.wait_for("\nterminal sleep 1; echo from-the-tool\nfrom-the-tool")
 
 
 def test_a_change_of_a_file_is_shown_as_a_diff_in_colour(
@@ -114,8 +114,9 @@ def test_a_change_of_a_file_is_shown_as_a_diff_in_colour(
     with ScriptedServer(script) as server:
         opened(command, terminal, server)
         terminal.type("go")
-        terminal.wait_for("Done.")
+        screen = terminal.wait_for("Done.")
         coloured = terminal.screen(colours=True)
+    assert screen.index("✓ patch a.txt") < screen.index("-two") < screen.index("+three")
     assert "\x1b[31m-two" in coloured
     assert "\x1b[32m+three" in coloured
 
@@ -355,10 +356,13 @@ def test_the_history_is_there_in_the_next_session_and_private(
         terminal.wait_for("ok.")
         terminal.press("C-d")
         terminal.wait_for("ended with 0")
-        terminal.close()
-        opened(command, terminal, server)
-        terminal.press("Up")
-        terminal.wait_for("> remember the milk")
+        second = Terminal(command, f"hermes-repl-{os.getpid()}-second")
+        try:
+            opened(command, second, server)
+            second.press("Up")
+            second.wait_for("> remember the milk")
+        finally:
+            second.close()
     mode = (command.home / "repl_history").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
 

@@ -44,6 +44,9 @@ _YOU: Final = "you pressed Ctrl-C"
 class Conversation:
     """Talks until the person leaves."""
 
+    _screen: Screen
+    session: FaceSession
+
     def __init__(
         self, face: FaceHost, wish: SessionWish, *, history: History, colours: bool
     ) -> None:
@@ -52,6 +55,7 @@ class Conversation:
         self._clock = face.host.clock
         self._shown = Shown(
             add=lambda text: self._screen.add(text),
+            touch=lambda: self._screen.touch(),
             width=lambda: self._screen.width,
             clock=self._clock,
             colours=colours,
@@ -72,7 +76,7 @@ class Conversation:
                 width, working=self.is_working and not self._asker.is_open
             ),
             status=self._status,
-            frame=self._shown.flush,
+            frame=self._shown.frame,
             colours=colours,
         )
         self._pastes = Pastes()
@@ -84,7 +88,6 @@ class Conversation:
         self._recent: tuple[SessionInfo, ...] = ()
         self._cost = 0.0
         self._leaving = False
-        self.session: FaceSession
 
     async def run(self) -> int:
         """Until the person leaves; returns the exit status.

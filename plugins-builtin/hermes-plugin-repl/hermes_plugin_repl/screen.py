@@ -30,6 +30,8 @@ from hermes_plugins import Clock
 
 FRAME_SECONDS: Final = 0.05
 """Between two redraws while an answer streams in."""
+BUSY_SECONDS: Final = 0.01
+"""The same where more waits to be drawn than one frame does."""
 INPUT_ROWS: Final = 10
 LIVE_ROWS: Final = 12
 _HELD: Final = ("\x1b[?2026h", "\x1b[?2026l")
@@ -72,8 +74,8 @@ def open_output(stream: TextIO) -> Output:
 class Screen:
     """The application and its parts.
 
-    ``live`` and ``status`` are asked at every redraw, ``frame`` is called before each; ``prompt`` stands
-    before the input.
+    ``live`` and ``status`` are asked at every redraw, ``frame`` is called before each and says
+    whether there is more to draw; ``prompt`` stands before the input.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Screen:
         completer: Completer,
         live: Callable[[int], str],
         status: Callable[[int], str],
-        frame: Callable[[], None],
+        frame: Callable[[], bool],
         colours: bool,
     ) -> None:
         self._frame = frame
@@ -166,6 +168,8 @@ class Screen:
         finally:
             drawing.cancel()
             self._let_go()
+            while self._frame():
+                pass
             self._write("".join(self._pending))
 
     def leave(self, status: int) -> None:
@@ -206,7 +210,7 @@ class Screen:
                 await self._clock.sleep(FRAME_SECONDS)
                 self._dirty.set()
                 continue
-            self._frame()
+            more = self._frame()
             if self._pending:
                 text, self._pending = "".join(self._pending), []
                 if isinstance(self.output, _OneWrite):
@@ -215,7 +219,9 @@ class Screen:
                 self.app.renderer.erase()
                 self._write(text)
             self.app.invalidate()
-            await self._clock.sleep(FRAME_SECONDS)
+            if more:
+                self._dirty.set()
+            await self._clock.sleep(BUSY_SECONDS if more else FRAME_SECONDS)
 
     def _write(self, text: str) -> None:
         self.output.write_raw(text.replace("\n", "\r\n"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import msgspec
 
@@ -34,6 +35,10 @@ SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPIN_SECONDS: Final = 0.12
 RESULT_LINES: Final = 12
 """Of a diff that is shown without /verbose."""
+FRAME_SECONDS: Final = 0.015
+"""What drawing may take at a time."""
+BATCH: Final = 16
+"""Blocks that are drawn in one go; about 5 ms."""
 _OPEN_ROWS: Final = 6
 
 
@@ -47,20 +52,28 @@ class _Call(msgspec.Struct):
 
 
 class Shown:
-    """Shows the events of turns. ``add`` puts text above; ``live`` is what is alive."""
+    """Shows the events of turns. ``add`` puts text above, ``touch`` asks for a frame."""
 
     def __init__(
-        self, *, add: Callable[[str], None], width: Callable[[], int], clock: Clock, colours: bool
+        self,
+        *,
+        add: Callable[[str], None],
+        touch: Callable[[], None],
+        width: Callable[[], int],
+        clock: Clock,
+        colours: bool,
     ) -> None:
         self._add = add
+        self._touch = touch
         self._width = width
         self._clock = clock
         self._colours = colours
         self._painter: Painter | None = None
         self._blocks = Blocks()
-        self._finished: list[Block] = []
+        self._queue: list[Block | str] = []
         self._calls: dict[str, _Call] = {}
         self._labels: dict[str, str] = {}
+        self._held: dict[str, str] = {}
         self._results: list[tuple[str, str]] = []
         self._began = 0.0
         self._thought = ""
@@ -81,7 +94,8 @@ class Shown:
     def live(self, width: int, *, working: bool) -> str:
         """The rows that change: the open block, the calls that run, what waits."""
         rows: list[str] = []
-        if open_text := safe(self._blocks.open):
+        open_text = "" if self._queue else safe(self._blocks.open)
+        if open_text:
             rows += [*([] if self._blocks.is_tight else [""]), *open_text.split("\n")[-_OPEN_ROWS:]]
         now = self._clock.monotonic()
         turn = SPINNER[int(now / SPIN_SECONDS) % len(SPINNER)]
@@ -102,22 +116,21 @@ class Shown:
 
     def text(self, text: str) -> None:
         """Plain text, from a command or about the session."""
-        self.flush()
-        self._add(safe(text).rstrip("\n") + "\n")
+        self._put(safe(text).rstrip("\n") + "\n")
 
     def said(self, text: str) -> None:
         """What the person said."""
         lines = safe(text).split("\n")
         more = f"\n  … {len(lines) - 12} more lines" if len(lines) > 12 else ""
         body = "\n  ".join(lines[:12]) + more
-        self._add(f"\n{self._styled('1', f'> {body}')}\n")
+        self._put(f"\n{self._styled('1', f'> {body}')}\n")
 
     def show(self, event: Event) -> None:
         """One event of the running turn."""
         match event:
             case TextDelta(text=text):
                 self._thought = ""
-                self._finished += self._blocks.feed(text)
+                self._queue += self._blocks.feed(text)
             case ReasoningDelta(text=text):
                 self._thought = (self._thought + text)[-4000:]
             case RequestStarted(number=number):
@@ -126,7 +139,7 @@ class Shown:
                 self._message(message)
             case ToolStarted(call=call, tool=tool, label=label):
                 self._flush()
-                self._labels[call] = label
+                self._labels[call] = f"{tool} {label}"
                 self._calls[call] = _Call(tool, label, self._clock.monotonic())
             case ToolProgress(call=call, text=text) if call in self._calls:
                 self._calls[call].progress = text
@@ -146,11 +159,22 @@ class Shown:
             case _:
                 pass
 
-    def flush(self) -> None:
-        """Draw the blocks that are finished; called once a frame."""
-        if self._finished:
-            blocks, self._finished = self._finished, []
-            self._add(self._paint().blocks(blocks, self._width()))
+    def frame(self) -> bool:
+        """Put what has come above, in its order; True where there is more for the next frame.
+
+        A frame draws for `FRAME_SECONDS` at most, so that typing stays fluent.
+        """
+        until = self._clock.monotonic() + FRAME_SECONDS
+        while self._queue and self._clock.monotonic() < until:
+            first = self._queue[0]
+            if isinstance(first, str):
+                self._add(first)
+                del self._queue[0]
+            else:
+                batch = list(filter(_is_block, takewhile(_is_block, self._queue[:BATCH])))
+                self._add(self._paint().blocks(batch, self._width()))
+                del self._queue[: len(batch)]
+        return bool(self._queue)
 
     def last_result(self) -> str:
         """What the last tool call returned, whole."""
@@ -168,57 +192,71 @@ class Shown:
             self._painter = Painter(colours=self._colours)
         return self._painter
 
+    def _put(self, text: str) -> None:
+        self._queue.append(text)
+        self._touch()
+
     def _flush(self) -> None:
         """Everything that there is of the answer, also what is not finished."""
-        self._finished += self._blocks.end()
-        self.flush()
+        self._queue += self._blocks.end()
 
     def _message(self, message: Message) -> None:
         if message.role == "assistant":
             if self._thought and self.show_reasoning:
-                self._add(self._styled("2", safe(self._thought).strip()) + "\n")
+                self._put(self._styled("2", safe(self._thought).strip()) + "\n")
             self._thought = ""
             self._flush()
         elif message.role == "tool":
-            label = self._labels.get(message.tool_call_id, "")
             text = safe(message.text)
-            self._results = [*self._results[-9:], (label, text)]
-            self._result(text)
+            self._results = [
+                *self._results[-9:],
+                (self._labels.get(message.tool_call_id, ""), text),
+            ]
+            if message.tool_call_id in self._calls:
+                self._held[message.tool_call_id] = text  # its line comes first
+            else:
+                self._result(text)
 
     def _result(self, text: str) -> None:
         begin = f"\n{text}".find("\n@@ -")
         if self.verbose:
-            self._add(self._paint().diff(text))
+            self._put(self._paint().diff(text))
         elif begin >= 0:
             lines = text[begin:].split("\n")
             more = len(lines) - RESULT_LINES
             tail = f"\n… {more} more lines, Ctrl-O shows them" if more > 0 else ""
-            self._add(self._paint().diff("\n".join(lines[:RESULT_LINES]) + tail))
+            self._put(self._paint().diff("\n".join(lines[:RESULT_LINES]) + tail))
 
     def _tool_done(self, done: ToolDone) -> None:
         call = self._calls.pop(done.call, None)
-        label = call.label if call is not None else self._labels.get(done.call, "")
+        label = call.label if call is not None else ""
         self._flush()
         width = self._width()
         if done.status == "ok":
             seconds = f"  {done.seconds:.1f} s"
             what = one_line(f"{done.tool} {label}", width - len(seconds) - 3)
-            self._add(f"{self._styled('32', '✓')} {what}{seconds}\n")
-            return
+            self._put(f"{self._styled('32', '✓')} {what}{seconds}\n")
+        else:
+            self._put(self._not_done(done, label, width))
+        if (result := self._held.pop(done.call, None)) is not None:
+            self._result(result)
+
+    def _not_done(self, done: ToolDone, label: str, width: int) -> str:
         if done.status in ("blocked", "cancelled"):
             said = f"{done.tool} was not run: {done.summary}"
         else:
             said = f"{done.tool} {label}  {done.status}: {done.summary}"
-        self._add(f"{self._styled('31', '✗')} {one_line(said, width - 3)}\n")
+        return f"{self._styled('31', '✗')} {one_line(said, width - 3)}\n"
 
     def _ended(self, end: TurnEnded) -> None:
         self._flush()
         self._calls.clear()
+        self._held.clear()
         self._thought = ""
         if end.outcome != "completed":
             reason = "\n".join(filter(None, (end.reason, end.hint))) or end.outcome
             text = end.text if end.outcome == "guardrail" else reason
-            self._add(self._styled("33", safe(text).rstrip("\n")) + "\n")
+            self._put(self._styled("33", safe(text).rstrip("\n")) + "\n")
 
     def _styled(self, code: str, text: str) -> str:
         if not self._colours:
@@ -226,3 +264,7 @@ class Shown:
         return "\n".join(
             f"\x1b[{code}m{line}\x1b[0m" if line else line for line in text.split("\n")
         )
+
+
+def _is_block(one: Block | str) -> TypeGuard[Block]:
+    return isinstance(one, Block)
