@@ -124,12 +124,14 @@ def losers(
 
 
 def labels(loaded: Loaded) -> Iterable[tuple[str, str]]:
-    """Every name that a plugin's tools, providers and platforms go by."""
+    """Every name that a plugin's tools, providers, platforms and slash commands go by."""
     for tool in loaded.tools:
         yield from (("tool", name) for name in (tool.name, *tool.aliases))
     for profile in loaded.providers:
         yield from (("provider", name) for name in (profile.id, *profile.aliases))
     yield from (("platform", spec.id) for spec in loaded.platforms)
+    for command in loaded.slash_commands:
+        yield from (("slash command", name) for name in (command.name, *command.aliases))
 
 
 def with_overrides(loaded: Mapping[str, Loaded], overrides: Overrides) -> dict[str, Loaded]:

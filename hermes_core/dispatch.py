@@ -16,7 +16,7 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import pluggy
@@ -35,6 +35,7 @@ from hermes_core.implementations import (
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._decisions import Allow, Ask, Decision, Deny
+from hermes_plugins._errors import HermesError
 from hermes_plugins._markers import PROJECT
 
 if TYPE_CHECKING:
@@ -170,6 +171,22 @@ class Dispatch:
 
         answer = await self._call(Implementation(plugin, hook, listed), {})
         return cast("list[object]", answer)
+
+    async def command(self, plugin: str, name: str, function: Callable[[], Awaitable[str]]) -> str:
+        """What a plugin's slash command says; it may take its time.
+
+        Raises:
+            HermesError: it raised one, which is meant for the person.
+            Fault: it raised anything else, or returned no text.
+        """
+        answer, error = await self._guarded(Implementation(plugin, f"/{name}", function), {})
+        if isinstance(error, HermesError):
+            raise error
+        if error is not None:
+            raise Fault(plugin, f"/{name}", error) from error
+        if not isinstance(answer, str):
+            raise Fault(plugin, f"/{name}", f"gave a {type(answer).__name__} where a str belongs")
+        return answer
 
     def emit(self, hook: str, /, **arguments: object) -> None:
         """Tell the watchers. Never waits and never raises."""

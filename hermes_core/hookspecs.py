@@ -26,6 +26,7 @@ from hermes_plugins._decisions import CallView, Decision, ResultView
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._errors import ProviderError
 from hermes_plugins._events import TurnEnded
+from hermes_plugins._faces import SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._markers import hookspec
 from hermes_plugins._messages import Json, Message, Usage
@@ -62,6 +63,11 @@ def hermes_register_platforms() -> Iterable[PlatformSpec]:
 @hookspec
 def hermes_register_prompt_sections() -> Iterable[PromptSection]:
     """Offer text for the system prompt. Groups: hermes.tools, hermes.memory, hermes.lifecycle."""
+
+
+@hookspec
+def hermes_register_slash_commands() -> Iterable[SlashCommand]:
+    """Offer commands of the prompt. Groups: hermes.tools, hermes.memory, hermes.lifecycle."""
 
 
 # --------------------------------------------------------------------------------------
@@ -239,13 +245,15 @@ _TRANSFORM = frozenset(
     }
 )
 
+_OFFERS = frozenset({"hermes_register_prompt_sections", "hermes_register_slash_commands"})
+
 HONOURED: dict[str, frozenset[str]] = {
-    "hermes.tools": _ANY | {"hermes_register_tools", "hermes_register_prompt_sections"},
+    "hermes.tools": _ANY | _OFFERS | {"hermes_register_tools"},
     "hermes.providers": _ANY | {"hermes_register_providers"},
     "hermes.platforms": _ANY | {"hermes_register_platforms"},
-    "hermes.memory": _ANY | {"hermes_register_tools", "hermes_register_prompt_sections"},
+    "hermes.memory": _ANY | _OFFERS | {"hermes_register_tools"},
     "hermes.policies": _ANY | _WATCH | {"hermes_before_tool_call"},
-    "hermes.lifecycle": _ANY | _WATCH | _TRANSFORM | {"hermes_register_prompt_sections"},
+    "hermes.lifecycle": _ANY | _WATCH | _TRANSFORM | _OFFERS,
 }
 """Hooks that count in a plugin group; elsewhere they are a load error that names the right group."""
 

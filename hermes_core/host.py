@@ -30,6 +30,7 @@ from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, PluginError
+from hermes_plugins._faces import SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
@@ -52,6 +53,7 @@ _DECLARED: Final[Mapping[str, type]] = {
     "hermes_register_providers": ProviderProfile,
     "hermes_register_platforms": PlatformSpec,
     "hermes_register_prompt_sections": PromptSection,
+    "hermes_register_slash_commands": SlashCommand,
 }
 
 _log = logging.getLogger("hermes.host")
@@ -342,6 +344,9 @@ class PluginHost:
             prompt_sections=cast(
                 "tuple[PromptSection, ...]", declared["hermes_register_prompt_sections"]
             ),
+            slash_commands=cast(
+                "tuple[SlashCommand, ...]", declared["hermes_register_slash_commands"]
+            ),
             config=cast("tuple[ConfigSection, ...]", declared["hermes_register_config"]),
             hooks=tuple(functions),
             seconds=self._clock.monotonic() - started,
@@ -413,7 +418,7 @@ class PluginHost:
             self.report_problem(name, problem.text, problem.hint)
             if name in self.loaded:
                 self.loaded[name] = msgspec.structs.replace(
-                    self.loaded[name], tools=(), providers=(), platforms=()
+                    self.loaded[name], tools=(), providers=(), platforms=(), slash_commands=()
                 )
             else:
                 self._failed.add(name)

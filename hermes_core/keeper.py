@@ -43,6 +43,10 @@ class LeaseKeeper:
             await self._store.set_title(self._lease.session_id, title)
             self._title = title
 
+    async def note_model(self, model: str) -> None:
+        """Keep the model that the session goes on with."""
+        await self._store.set_model(self._lease, model)
+
     async def give_back(self, *, forget: bool) -> None:
         """End the lease; ``forget`` removes a session in which nothing was said."""
         self._renewing.cancel()

@@ -22,7 +22,6 @@ from hermes_core.agent.executor import Executor
 from hermes_core.agent.prompt import PromptFacts, build_prompt, read_context_files
 from hermes_core.agent.results import ResultBudgets
 from hermes_core.config_schema import BY_FACE
-from hermes_core.declarations import Declarations
 from hermes_core.gate.gate import Gate
 from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.scan import scan_text
@@ -31,7 +30,7 @@ from hermes_core.keeper import LeaseKeeper
 from hermes_core.registry import Owned, Toolbox, permitted
 from hermes_core.route.ask import Route
 from hermes_core.route.retry import RetryPolicy
-from hermes_core.route.route import Router, Wanted
+from hermes_core.route.route import Wanted
 from hermes_core.store.sqlite import Store, new_session_id
 from hermes_core.toolsets import Selection, ToolsetSettings, select
 from hermes_plugins._decisions import CallView, Decision
@@ -137,17 +136,19 @@ class Opening:
 
     async def _forked(self, before: SessionInfo) -> SessionInfo:
         now = self._runtime.clock.now()
+        upto = self._wish.upto
+        kind, mark = ("fork", " (copy)") if upto is None else ("undo", " (undo)")
         info = msgspec.structs.replace(
             before,
             id=new_session_id(now, _random),
-            title=f"{before.title} (copy)" if before.title else "",
+            title=before.title.removesuffix(mark) + mark if before.title else "",
             face=self._wish.face,
             parent=before.id,
-            kind="fork",
+            kind=kind,
             created=now,
             updated=now,
         )
-        await self._runtime.store.fork(before.id, info=info)
+        await self._runtime.store.fork(before.id, info=info, upto=upto)
         return info
 
     async def _taken(
@@ -159,11 +160,15 @@ class Opening:
         lease = await runtime.store.acquire(info.id, holder=f"{wish.face} ({_process_name()})")
         history = [one.message for one in await runtime.store.open_for_writing(lease)]
         keeper = LeaseKeeper(runtime.store, lease, runtime.clock, title=info.title)
+        if route.label != info.model:
+            await keeper.note_model(route.label)
+            info = msgspec.structs.replace(info, model=route.label)
+        gate = self._gate()
         executor = Executor(
             toolbox=toolbox,
             environment=environment,
             dispatch=runtime.host.dispatch,
-            gate=self._gate(),
+            gate=gate,
             clock=runtime.clock,
             threads=runtime.threads,
             handle=runtime.handle,
@@ -185,6 +190,7 @@ class Opening:
                 history=history,
                 keeper=keeper,
                 executor=executor,
+                gate=gate,
                 environment=environment,
                 dispatch=runtime.host.dispatch,
                 clock=runtime.clock,
@@ -202,15 +208,7 @@ class Opening:
     # -- model, tools, place -------------------------------------------------------------
 
     async def _route(self, before: SessionInfo | None) -> Route:
-        runtime = self._runtime
-        router = Router(
-            host=runtime.host,
-            settings=runtime.config.settings,
-            environ=runtime.config.environ,
-            http=runtime.http,
-            clock=runtime.clock,
-            declarations=Declarations(runtime.paths.cache / "declared.json"),
-        )
+        router = self._runtime.router()
         wanted = Wanted(model=self._wish.model, provider=self._wish.provider)
         if before is not None and not (wanted.model or wanted.provider):
             provider, _, model = before.model.partition("/")

@@ -13,6 +13,7 @@ from pathlib import Path
 from hermes_core.agent.agent import Session
 from hermes_core.clock import SystemClock
 from hermes_core.config import Config, load_config
+from hermes_core.declarations import Declarations
 from hermes_core.discovery import Discovery
 from hermes_core.gate.approve import Approvals
 from hermes_core.gate.audit import Audit
@@ -24,6 +25,7 @@ from hermes_core.log import start_log, stop_log
 from hermes_core.opening import Opening
 from hermes_core.paths import check_home
 from hermes_core.registry import Availability
+from hermes_core.route.route import Router
 from hermes_core.store.sqlite import Store
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
@@ -145,6 +147,17 @@ class Runtime:
         """
         await self.start()
         return await Opening(self, wish).session()
+
+    def router(self) -> Router:
+        """What finds the route of a session."""
+        return Router(
+            host=self.host,
+            settings=self.config.settings,
+            environ=self.config.environ,
+            http=self.http,
+            clock=self.clock,
+            declarations=Declarations(self.paths.cache / "declared.json"),
+        )
 
     async def _remember(self, rule: str) -> None:
         """Keep an "always" of a person in ``gate.allow``."""

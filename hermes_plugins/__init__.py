@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hermes_plugins._approvals import Answer as Answer
     from hermes_plugins._approvals import Approver as Approver
+    from hermes_plugins._approvals import Choice as Choice
     from hermes_plugins._approvals import Question as Question
     from hermes_plugins._clock import Clock as Clock
     from hermes_plugins._clock import Timeout as Timeout
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from hermes_plugins._faces import FaceHost as FaceHost
     from hermes_plugins._faces import FaceSession as FaceSession
     from hermes_plugins._faces import RunHandle as RunHandle
+    from hermes_plugins._faces import SessionStatus as SessionStatus
     from hermes_plugins._faces import SessionWish as SessionWish
     from hermes_plugins._faces import Shell as Shell
     from hermes_plugins._faces import SlashCommand as SlashCommand
@@ -155,6 +157,7 @@ _HOME: dict[str, str] = {
     "Auth": "_providers",
     "CallView": "_decisions",
     "Cancelled": "_tools",
+    "Choice": "_approvals",
     "Clock": "_clock",
     "ConfigError": "_errors",
     "ConfigSection": "_config",
@@ -229,6 +232,7 @@ _HOME: dict[str, str] = {
     "SessionBusy": "_errors",
     "SessionInfo": "_store",
     "SessionReader": "_store",
+    "SessionStatus": "_faces",
     "SessionWish": "_faces",
     "Shell": "_faces",
     "SlashCommand": "_faces",
@@ -290,6 +294,7 @@ __all__ = [
     "Auth",
     "CallView",
     "Cancelled",
+    "Choice",
     "Clock",
     "ConfigError",
     "ConfigSection",
@@ -363,6 +368,7 @@ __all__ = [
     "SessionBusy",
     "SessionInfo",
     "SessionReader",
+    "SessionStatus",
     "SessionWish",
     "Shell",
     "SlashCommand",

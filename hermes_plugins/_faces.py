@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_plugins._approvals import Approver
+from hermes_plugins._approvals import Answer, Approver
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._events import Event, TurnEnded
 from hermes_plugins._host import Host
@@ -32,6 +32,8 @@ class SessionWish(msgspec.Struct, frozen=True, kw_only=True):
     """Continue the newest session."""
     fork: bool = False
     """Continue in a copy."""
+    upto: int | None = None
+    """Position of the last message that the copy gets; 0 is none of them, None is all."""
     model: str = ""
     provider: str = ""
     toolsets: tuple[str, ...] = ()
@@ -39,6 +41,30 @@ class SessionWish(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     """Approvals mode in place of ``gate.mode``."""
     approver: Approver | None = None
+
+    def onward(self, wish: SessionWish, *, mode: str = "") -> SessionWish:
+        """``wish`` from the same place: what belongs to the face and not to a session stays."""
+        return msgspec.structs.replace(
+            wish,
+            face=self.face,
+            interactive=self.interactive,
+            toolsets=wish.toolsets or self.toolsets,
+            max_turns=wish.max_turns or self.max_turns,
+            mode=wish.mode or mode or self.mode,
+            approver=wish.approver or self.approver,
+        )
+
+
+class SessionStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a status line tells; sizes are tokens, 0 is unknown."""
+
+    mode: str = "manual"
+    """Approvals mode: manual, smart or off."""
+    max_turns: int = 0
+    """Model calls that one message may take."""
+    context_length: int = 0
+    context_used: int = 0
+    """Of the last request and its answer, as the provider counted them."""
 
 
 class RunHandle(Protocol):
@@ -88,6 +114,13 @@ class FaceSession(Protocol):
     def model(self) -> str:
         """``provider/model``."""
 
+    @property
+    def status(self) -> SessionStatus:
+        """What a status line tells."""
+
+    def set_mode(self, mode: str) -> None:
+        """Another approvals mode from the next call on: manual, smart or off."""
+
     def run(self, message: str | Message, *, max_turns: int = 0) -> RunHandle:
         """A turn that answers ``message``; enter it to start.
 
@@ -122,15 +155,53 @@ class FaceHost(Protocol):
     def commands(self) -> Sequence[SlashCommand]:
         """Slash commands of the kernel and of plugins, by name."""
 
+    async def command(self, context: SlashContext, line: str) -> str | None:
+        """Run ``line`` if it is a slash command; the text to show, or None where it is a message.
+
+        Mistyped ones, and what went wrong, are text too.
+        """
+
+    async def models(self) -> Sequence[str]:
+        """``provider/model``s that could be chosen, as far as they are known without asking anybody."""
+
+    async def edit(self, text: str) -> str:
+        """Let the person change ``text`` in their editor, which gets the terminal meanwhile.
+
+        Raises:
+            UsageError: the editor does not start or fails.
+        """
+
 
 class SlashContext(Protocol):
-    """What a slash command may use."""
+    """What a slash command may use: the face that it was typed into."""
 
     face: FaceHost
     session: FaceSession
+    running: RunHandle | None
+    """The turn that is going on."""
 
     async def switch(self, wish: SessionWish) -> None:
-        """Close the session and go on in another."""
+        """Go on in another session; where that cannot be opened, this one stays.
+
+        Raises:
+            UsageError: no such session, model, provider or toolset.
+            SessionBusy: another process is writing it.
+        """
+
+    def submit(self, message: str | Message) -> None:
+        """A message, as if it had been typed when what runs now is done."""
+
+    def leave(self) -> None:
+        """End the conversation."""
+
+    def answer(self, answer: Answer) -> bool:
+        """Answer the gate's open question; False when there is none."""
+
+    def toggle_verbose(self) -> bool:
+        """Show results of tools whole, or in a line again; returns whether they are shown whole."""
+
+    async def edit(self, text: str) -> str:
+        """As `FaceHost.edit`, with the face out of the way."""
 
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,6 +52,9 @@ class Keeper(Protocol):
     async def entitle(self, title: str) -> None:
         """Name the session, unless it has a title already."""
 
+    async def note_model(self, model: str) -> None:
+        """Keep the model that the session goes on with."""
+
 
 class _Interruptible:
     """An approver that is not waited for any longer once the turn is interrupted."""
@@ -120,7 +123,8 @@ class ActiveTurn:
         self._steering: list[str] = []
         self._seq = 0
         self._calls = 0
-        self._usage = Usage()
+        self.usage = Usage()
+        """Of the last model call."""
         self._draft: list[str] = []
         self._draft_reasoning: list[str] = []
         self._draft_saved = 0.0
@@ -178,7 +182,7 @@ class ActiveTurn:
             policy=self._retry,
             token=f"{self.turn}.{self._calls}",
         )
-        self._usage = answer.assembled.usage
+        self.usage = answer.assembled.usage
         return answer
 
     async def respond(self, message: Message) -> Message:
@@ -191,7 +195,7 @@ class ActiveTurn:
         self._dispatch.emit(
             "hermes_on_model_response",
             response=message,
-            usage=self._usage,
+            usage=self.usage,
             session=self.session,
         )
         return message

@@ -23,6 +23,7 @@ from hermes_core.agent.executor import Executor
 from hermes_core.agent.title import title_of
 from hermes_core.agent.turn import Turn, TurnResult, run_turn
 from hermes_core.dispatch import Dispatch
+from hermes_core.gate.gate import Gate, Mode
 from hermes_core.route.ask import Route
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.store.repair import closing
@@ -32,7 +33,8 @@ from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._environments import Environment
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._events import Event, Notice, TurnEnded, TurnStarted
-from hermes_plugins._messages import Message, ToolCall, user_message
+from hermes_plugins._faces import SessionStatus
+from hermes_plugins._messages import Message, ToolCall, Usage, user_message
 from hermes_plugins._store import SessionInfo
 
 _log = logging.getLogger("hermes.agent")
@@ -48,6 +50,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     history: list[Message]
     keeper: Keeper
     executor: Executor
+    gate: Gate
     environment: Environment
     dispatch: Dispatch
     clock: Clock
@@ -91,6 +94,42 @@ class Session:
     def model(self) -> str:
         """``provider/model``."""
         return self._parts.route.label
+
+    @property
+    def status(self) -> SessionStatus:
+        """What a status line tells."""
+        parts = self._parts
+        return SessionStatus(
+            mode=parts.gate.mode,
+            max_turns=parts.max_turns,
+            context_length=parts.route.model.context_length,
+            context_used=self._active.context_used if self._active is not None else 0,
+        )
+
+    def set_mode(self, mode: str) -> None:
+        """Another approvals mode from the next call on.
+
+        Raises:
+            UsageError: there is no such mode.
+        """
+        try:
+            self._parts.gate.set_mode(msgspec.convert(mode, Mode))
+        except msgspec.ValidationError:
+            raise UsageError(
+                f"there is no approvals mode {mode!r}.", hint="There is: manual, smart, off."
+            ) from None
+
+    async def use(self, route: Route) -> None:
+        """Go on with another model; the prompt and the tools stay as they are.
+
+        Raises:
+            UsageError: a turn is still running.
+        """
+        if self._active is not None and not self._active.done:
+            raise UsageError("the model is still working.", hint="/stop interrupts it.")
+        await self._parts.keeper.note_model(route.label)
+        info = msgspec.structs.replace(self._parts.info, model=route.label)
+        self._parts = msgspec.structs.replace(self._parts, route=route, info=info)
 
     def run(self, message: str | Message, *, max_turns: int = 0) -> Run:
         """A turn that answers ``message``; enter it to start.
@@ -150,6 +189,12 @@ class Run:
     def done(self) -> bool:
         """True when the turn is over."""
         return self._task is not None and self._task.done()
+
+    @property
+    def context_used(self) -> int:
+        """Tokens of the last request and its answer, as the provider counted them."""
+        used = self._active.usage if self._active is not None else Usage()
+        return used.input + used.output
 
     async def __aenter__(self) -> Run:
         self._task = asyncio.get_running_loop().create_task(self._work())

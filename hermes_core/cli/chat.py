@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Final, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 import msgspec
 
 from hermes_core.cli.approver import LineApprover
-from hermes_core.cli.console import is_terminal, let_go, print_error, reserve_stdout, tell
+from hermes_core.cli.console import can_draw, is_terminal, let_go, print_error, reserve_stdout
 from hermes_core.cli.context import paths_of, working_folder
-from hermes_core.cli.face import AnswerFace, Face, JsonFace, PlainFace
+from hermes_core.cli.face import AnswerFace, JsonFace, PlainFace
 from hermes_core.cli.lines import Lines
 from hermes_core.cli.piped import piped_text
 from hermes_core.cli.signals import Signals
+from hermes_core.cli.talk import Talk, run_turn
 from hermes_core.config import process_environment
-from hermes_plugins._errors import UsageError
-from hermes_plugins._events import TurnEnded
+from hermes_plugins._errors import PluginError, UsageError
 
 if TYPE_CHECKING:
-    from hermes_core.agent.agent import Session
     from hermes_core.runtime import Runtime
-    from hermes_plugins._faces import SessionWish
-
-EXIT_STATUS: Final = {"completed": 0, "interrupted": 130}
-"""Every other outcome is a failure: 1."""
-_CTRL_C: Final = "\x03"
-_LEAVE: Final = ("/quit", "/exit")
+    from hermes_plugins._faces import FaceHost, FaceSession, SessionWish, Shell
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +37,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     toolsets: str | None = None
     max_turns: int | None = None
     yolo: bool = False
+    cli: bool = False
+    tui: bool = False
 
 
 @click.command("chat")
@@ -56,6 +53,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("-t", "--toolsets", metavar="A,B", help="Give it these tools only.")
 @click.option("--max-turns", type=click.IntRange(1), help="Model calls a message may take.")
 @click.option("--yolo", is_flag=True, help="Do not ask before risky calls (the hard floor stays).")
+@click.option("--cli", is_flag=True, help="Use the plain face: lines, whatever the terminal.")
+@click.option("--tui", is_flag=True, help="Use the full-screen shell, where one is installed.")
 @click.option(
     "--plugin",
     "modules",
@@ -112,6 +111,8 @@ def _checked(wishes: Wishes) -> Wishes:
         raise UsageError(
             "--fork needs a session to copy.", hint="Add --continue, or --resume ID; " + listing
         )
+    if wishes.cli and wishes.tui:
+        raise UsageError("--cli and --tui name two faces.", hint="Leave one out.")
     if wishes.toolsets is not None and not _names(wishes.toolsets):
         raise UsageError(
             "--toolsets needs names.", hint="For example: hermes chat --toolsets file,terminal"
@@ -153,7 +154,6 @@ class _Chat:
         self._as_json = as_json
         self._modules = modules
         self._wishes = wishes
-        self._lines = Lines()
         self.signals = Signals()
 
     async def run(self) -> int:
@@ -167,22 +167,69 @@ class _Chat:
             modules=self._modules,
         )
         try:
-            session = await runtime.open_session(self._wish())
+            if self._text is None and (shell := await self._shell(runtime)):
+                return await shell.run(self._wish(None))
+            return await self._run_plainly(runtime)
+        finally:
+            await runtime.close()
+
+    async def _run_plainly(self, runtime: Runtime) -> int:
+        lines = Lines()
+        wish = self._wish(lines)
+        session: FaceSession = await runtime.open_session(wish)
+        try:
             for note in runtime.config.notes:
                 print_error(note)
             for problem in runtime.host.problems:
                 name = f"{problem.plugin}: " if problem.plugin else ""
                 print_error(f"{name}{problem.text}", hint=problem.hint)
-            try:
-                if self._text is not None:
-                    return await self._turn(session, self._text, self._face(runtime))
-                return await self._talk(session, self._face(runtime))
-            finally:
-                await session.close()
-        finally:
-            await runtime.close()
+            if self._text is not None:
+                shown = JsonFace(self._out) if self._as_json else AnswerFace(self._out, sys.stderr)
+                return await run_turn(session, self._text, shown, signals=self.signals)
+            from hermes_core.faces import RuntimeFace
 
-    def _wish(self) -> SessionWish:
+            show_reasoning = runtime.config.settings.display.show_reasoning
+            talk = Talk(
+                RuntimeFace(runtime, "plain"),
+                session,
+                wish=wish,
+                shown=PlainFace(self._out, sys.stderr, show_reasoning=show_reasoning),
+                lines=lines,
+                signals=self.signals,
+            )
+            try:
+                return await talk.run()
+            finally:
+                session = talk.session
+        finally:
+            await session.close()
+
+    async def _shell(self, runtime: Runtime) -> Shell | None:
+        """The shell that the settings or ``--tui`` name; None is the plain face.
+
+        One that was asked for and cannot be had is told in a line; the usual one may be missing.
+        """
+        from hermes_core.faces import RuntimeFace
+
+        name = "tui" if self._wishes.tui else runtime.config.settings.display.interface
+        if self._wishes.cli or name == "plain" or not can_draw(self._out):
+            return None
+        host = runtime.host
+        is_wanted = self._wishes.tui or (
+            runtime.config.origin("display.interface").layer != "default"
+        )
+        found = [one for one in host.found if (one.group, one.name) == ("hermes.shells", name)]
+        if not is_wanted and all(host.why_off(one) for one in found):
+            return None
+        try:
+            make = cast("Callable[[FaceHost], Shell]", await host.driver("hermes.shells", name))
+        except PluginError as error:
+            print_error(f"{error.message} This is the plain face.", hint=error.hint)
+            return None
+        return make(RuntimeFace(runtime, found[0].plugin))
+
+    def _wish(self, lines: Lines | None) -> SessionWish:
+        """``lines`` is where a question of the plain face is answered."""
         from hermes_plugins._faces import SessionWish
 
         wishes = self._wishes
@@ -198,84 +245,9 @@ class _Chat:
             toolsets=_names(wishes.toolsets or ""),
             max_turns=wishes.max_turns or 0,
             mode="off" if wishes.yolo else "",
-            approver=LineApprover(self._lines) if asks else None,
+            approver=LineApprover(lines) if lines is not None and asks else None,
         )
-
-    def _face(self, runtime: Runtime) -> Face:
-        if self._as_json:
-            return JsonFace(self._out)
-        if self._text is not None:
-            return AnswerFace(self._out, sys.stderr)
-        display = runtime.config.settings.display
-        return PlainFace(self._out, sys.stderr, show_reasoning=display.show_reasoning)
-
-    async def _turn(self, session: Session, text: str, face: Face) -> int:
-        end: TurnEnded | None = None
-        async with session.run(text) as run:
-            self.signals.interrupt = run.interrupt
-            try:
-                async for event in run:
-                    face.show(event)
-                    if isinstance(event, TurnEnded):
-                        end = event
-            finally:
-                self.signals.interrupt = None
-        if self.signals.told_to_end:
-            return self.signals.status
-        return EXIT_STATUS.get(end.outcome, 1) if end is not None else 1
-
-    async def _talk(self, session: Session, face: Face) -> int:
-        tell(f"Hermes with {session.model}. Ctrl-C interrupts, Ctrl-D leaves.\n")
-        resumed = sum(one.role == "user" and bool(one.text) for one in session.history)
-        if resumed:
-            name = session.info.title or session.info.id
-            count = f"{resumed} question{'s' * (resumed > 1)}"
-            tell(f"Going on with {name!r} ({count} so far).\n")
-        leaving = False
-        while True:
-            line = await self._next_line()
-            if line == _CTRL_C:
-                if leaving or self.signals.told_to_end:
-                    _say_goodbye(session)
-                    return self.signals.status
-                leaving = True
-                tell("\n(Ctrl-C once more leaves)\n")
-                continue
-            leaving = False
-            if line is None or line.strip() in _LEAVE:
-                _say_goodbye(session)
-                return 0
-            if not line.strip():
-                continue
-            await self._turn(session, line, face)
-            if self.signals.told_to_end:
-                return self.signals.status
-
-    async def _next_line(self) -> str | None:
-        """A line, None at the end, or ``_CTRL_C`` when the person pressed that at the prompt."""
-        loop = asyncio.get_running_loop()
-        pressed: asyncio.Future[None] = loop.create_future()
-        reading = loop.create_task(self._lines.read("\n> "))
-
-        def press(reason: str) -> None:
-            pressed.set_result(None)
-
-        self.signals.interrupt = press
-        try:
-            both: set[asyncio.Future[str | None] | asyncio.Future[None]] = {reading, pressed}
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            return reading.result() if reading.done() else _CTRL_C
-        finally:
-            self.signals.interrupt = None
-            reading.cancel()
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.replace(" ", "").split(",") if name)
-
-
-def _say_goodbye(session: Session) -> None:
-    if session.history:
-        tell(f"\nThis was session {session.info.id}; `hermes -c` goes on with it.\n")
-    else:
-        tell("\n")

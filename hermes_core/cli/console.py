@@ -7,6 +7,7 @@ import sys
 from typing import TextIO, cast
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_core.config import process_environment
 from hermes_plugins._errors import HermesError
 
 
@@ -105,6 +106,13 @@ def is_terminal(stream: TextIO) -> bool:
         return stream.isatty()
     except ValueError:
         return False
+
+
+def can_draw(out: TextIO) -> bool:
+    """True where a shell may take the terminal: a person at both ends, UTF-8, and more than lines."""
+    encoding = (getattr(out, "encoding", "") or "").lower().replace("-", "")
+    is_dumb = process_environment().get("TERM", "" if os.name == "nt" else "dumb") == "dumb"
+    return is_terminal(sys.stdin) and is_terminal(out) and encoding == "utf8" and not is_dumb
 
 
 def _null_device(number: int, mode: str) -> TextIO:

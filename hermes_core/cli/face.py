@@ -50,6 +50,8 @@ class PlainFace:
         self._out = out
         self._err = err
         self._show_reasoning = show_reasoning
+        self.show_results = False
+        """Whether what tools return is shown whole."""
         self._open_line = False
         self._thinking = False
         self._begins = True
@@ -67,6 +69,8 @@ class PlainFace:
             case MessageDone(message=message) if message.role == "assistant":
                 self._end_line()
                 self._begins = True
+            case MessageDone(message=message) if message.role == "tool" and self.show_results:
+                self._line("  " + message.text.replace("\n", "\n  "))
             case ToolStarted(tool=tool, label=label):
                 self._line(f"· {tool} {label}".rstrip())
             case ToolProgress(text=text):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Outcome: TypeAlias = Literal[
     "allowed", "floor", "denied_rule", "policy", "person", "timeout", "unavailable", "blocked"
 ]
+Mode: TypeAlias = Literal["manual", "smart", "off"]
 Policies: TypeAlias = Callable[[CallView], Awaitable[Sequence[tuple[str, Decision]]]]
 Judge: TypeAlias = Callable[[Question], Awaitable[bool]]
 """A model's opinion in mode ``smart``: True lets the call run once, False leaves it to the person."""
@@ -84,6 +85,15 @@ class Gate:
         self._judge_model = judge_model
         self._redact = redactor
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    @property
+    def mode(self) -> Mode:
+        """Who is asked: manual, smart or off."""
+        return self._settings.mode
+
+    def set_mode(self, mode: Mode) -> None:
+        """Another mode from the next call on."""
+        self._settings = msgspec.structs.replace(self._settings, mode=mode)
 
     async def judge(self, call: CallView, *, approver: Approver | None) -> Verdict:
         """Decide whether ``call`` may run, asking ``approver`` where a person has to say so."""

@@ -69,6 +69,19 @@ class Router:
         profile, model = await self._choose(wanted, profiles)
         return await self._route(await self._whole(profile), model)
 
+    async def known(self) -> Sequence[str]:
+        """``provider/model``s of usable providers, without asking any of them."""
+        profiles = {one.id: one for one in (await self._profiles()).values()}
+        return sorted(
+            {
+                f"{profile.id}/{name}"
+                for profile in profiles.values()
+                if self._url_of(profile) and (self._has_key(profile) or not profile.key_required)
+                for name in (profile.default_model, *(model.id for model in profile.models))
+                if name
+            }
+        )
+
     async def models(self, profile: ProviderProfile) -> Sequence[ModelInfo]:
         """The models a provider lists now.
 

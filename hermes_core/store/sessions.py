@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -76,7 +77,7 @@ _COUNT = (
 )
 _COPY = (
     "SELECT position, time, role, CAST(body AS BLOB) FROM sessions s"
-    " JOIN messages m ON m.session = s.key WHERE s.id = ? ORDER BY position"
+    " JOIN messages m ON m.session = s.key WHERE s.id = ? AND position <= ? ORDER BY position"
 )
 _CHILDREN = "SELECT id FROM sessions WHERE parent = ? AND kind = 'subagent'"
 _FORGET_TEXTS = (
@@ -316,11 +317,12 @@ def open_for_writing(connection: Connection, token: Token, now: float) -> list[S
     ]
 
 
-def fork(connection: Connection, session_id: str, info: SessionInfo) -> None:
-    """A new session with the messages and the setup of another."""
+def fork(connection: Connection, session_id: str, info: SessionInfo, upto: int | None) -> None:
+    """A new session with the messages (as far as ``upto``) and the setup of another."""
     system, tools = setup(connection, session_id)
     key = create(connection, info, system, tools)
-    for position, time, role, body in connection.execute(_COPY, (session_id,)).fetchall():
+    last = sys.maxsize if upto is None else upto
+    for position, time, role, body in connection.execute(_COPY, (session_id, last)).fetchall():
         _insert(connection, (key, position, time, role, body), index.text_of(body))
     connection.execute(_COUNT, (key,))
 
@@ -330,6 +332,15 @@ def set_title(connection: Connection, session_id: str, title: str) -> None:
     row = (title, session_id)
     if not connection.execute("UPDATE sessions SET title = ? WHERE id = ?", row).rowcount:
         raise _unknown(session_id)
+
+
+def set_model(connection: Connection, token: Token, model: str) -> None:
+    """The model that the session goes on with."""
+    row = (model, token.key, token.fence)
+    if not connection.execute(
+        "UPDATE sessions SET model = ? WHERE key = ? AND fence = ?", row
+    ).rowcount:
+        raise _lost(connection, token)
 
 
 def delete(connection: Connection, session_id: str, host: str, now: float) -> None:

@@ -169,8 +169,10 @@ class Store:
         stamped = self._stamped(info)
         await self._writer.run(sessions.create, stamped, system, tools)
 
-    async def fork(self, session_id: str, *, info: SessionInfo) -> None:
+    async def fork(self, session_id: str, *, info: SessionInfo, upto: int | None = None) -> None:
         """A new session that begins with the messages and the setup of another.
+
+        ``upto`` is the position of the last message that is copied: 0 is none, None is all.
 
         Raises:
             StoreError: there is no such session, or one with the new id.
@@ -178,7 +180,7 @@ class Store:
         stamped = self._stamped(
             msgspec.structs.replace(info, parent=session_id, kind=info.kind or "fork")
         )
-        await self._writer.run(sessions.fork, session_id, stamped)
+        await self._writer.run(sessions.fork, session_id, stamped, upto)
 
     def _stamped(self, info: SessionInfo) -> SessionInfo:
         created = info.created or self._clock.now()
@@ -268,6 +270,14 @@ class Store:
             SessionBusy: somebody took the session over.
         """
         await self._writer.run(sessions.update_setup, lease.token, system, tools)
+
+    async def set_model(self, lease: Lease, model: str) -> None:
+        """Note the ``provider/model`` that the session goes on with.
+
+        Raises:
+            SessionBusy: somebody took the session over.
+        """
+        await self._writer.run(sessions.set_model, lease.token, model)
 
     async def set_title(self, session_id: str, title: str) -> None:
         """Name a session.

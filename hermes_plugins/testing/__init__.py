@@ -30,6 +30,7 @@ from hermes_plugins.testing._fixtures import (
     no_outside_network,
 )
 from hermes_plugins.testing._host import Asked, HostFactory, TestHost, hermes
+from hermes_plugins.testing._prompt import FakePrompt
 from hermes_plugins.testing._recording import RecordingEnvironment, Touch, undeclared
 from hermes_plugins.testing._records import FakeRecords
 from hermes_plugins.testing._server import ScriptedRequest, ScriptedServer
@@ -47,6 +48,7 @@ __all__ = [
     "FakeInbox",
     "FakeMemory",
     "FakePlatform",
+    "FakePrompt",
     "FakeRecords",
     "FolderEnvironment",
     "HostFactory",

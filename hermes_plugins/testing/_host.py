@@ -18,6 +18,7 @@ from hermes_plugins._clock import Clock
 from hermes_plugins._events import Event, TurnEnded
 from hermes_plugins._messages import Message
 from hermes_plugins._store import Records
+from hermes_plugins.testing._prompt import FakePrompt
 from hermes_plugins.testing._server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class TestHost:
         self.runtime = runtime
         self._wish = wish
         self._session: Session | None = None
+        self._prompt: FakePrompt | None = None
 
     async def session(self) -> Session:
         """The session, opened on first use."""
@@ -63,6 +65,14 @@ class TestHost:
                 msgspec.convert({}, SessionWish) if not self._wish else SessionWish(**self._wish)  # type: ignore[arg-type]
             )
         return self._session
+
+    async def prompt(self) -> FakePrompt:
+        """The prompt of the session, to type slash commands into."""
+        from hermes_core.faces import RuntimeFace
+
+        if self._prompt is None:
+            self._prompt = FakePrompt(RuntimeFace(self.runtime, "prompt"), await self.session())
+        return self._prompt
 
     @property
     def workspace(self) -> Path:
@@ -94,8 +104,9 @@ class TestHost:
 
     async def close(self) -> None:
         """End the session and the runtime; watchers have seen everything then."""
-        if self._session is not None:
-            await self._session.close()
+        session = self._prompt.session if self._prompt is not None else self._session
+        if session is not None:
+            await session.close()
         await self.runtime.close()
 
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from hermes_core.cli.app import INTERRUPTED
-from hermes_core.cli.chat import EXIT_STATUS
+from hermes_core.cli.talk import EXIT_STATUS
 from hermes_core.route.reasons import REASONS, STATUS
 from hermes_core.route.retry import MAX_WAIT, RetryPolicy
 from hermes_plugins import Outcome, _errors

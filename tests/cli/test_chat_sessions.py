@@ -88,6 +88,7 @@ def test_continue_without_a_session_says_how_to_start_one(command: Command) -> N
         (("--resume", "2"), "'2' may be 2 sessions"),
         (("--resume", "2", "--continue"), "--resume and --continue name two sessions"),
         (("--fork",), "--fork needs a session to copy"),
+        (("--cli", "--tui"), "--cli and --tui name two faces"),
     ],
 )
 def test_a_session_that_is_not_clear_is_refused_and_none_is_begun(

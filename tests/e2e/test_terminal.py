@@ -1,69 +1,23 @@
-"""Interactive ``hermes`` in a real terminal (tmux), as a person uses it."""
+"""The plain face in a real terminal (tmux), as a person uses it."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import shlex
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 
 import pytest
 
 from hermes_plugins.testing import ScriptedServer, replies
-from hermes_plugins.testing._command import SECONDS, Command, hermes_program
+from hermes_plugins.testing._command import SECONDS, Command
+from hermes_plugins.testing._terminal import Terminal
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
 PROMPT = "\n>"
 _numbers = itertools.count()
-
-
-class Terminal:
-    """A tmux server of its own with one window of 100 columns."""
-
-    def __init__(self, command: Command, name: str) -> None:
-        self._command = command
-        self._name = name
-
-    def tmux(self, *arguments: str) -> str:
-        return subprocess.run(
-            ["tmux", "-L", self._name, "-f", os.devnull, *arguments],
-            capture_output=True,
-            check=True,
-            env=self._command.environ({"LC_ALL": "C.UTF-8"}),
-            cwd=self._command.folder,
-        ).stdout.decode()
-
-    def start(self, *arguments: str) -> None:
-        line = " ".join(map(shlex.quote, [*hermes_program(), *arguments]))
-        shell = f"trap : INT; {line}; echo ended with $?; cat"
-        self.tmux("new-session", "-d", "-x", "100", "-y", "50", "sh", "-c", shell)
-
-    def type(self, text: str) -> None:
-        self.tmux("send-keys", "-l", text)
-        self.press("Enter")
-
-    def press(self, key: str) -> None:
-        self.tmux("send-keys", key)
-
-    def screen(self) -> str:
-        return self.tmux("capture-pane", "-p").rstrip()
-
-    def wait_for(self, text: str, *, times: int = 1) -> str:
-        """The screen, once the text is on it so many times."""
-        screen = ""
-        for _ in range(SECONDS * 20):
-            screen = self.screen()
-            if screen.count(text) >= times:
-                return screen
-            threading.Event().wait(0.05)
-        raise AssertionError(f"{text!r} did not appear:\n{screen}")
-
-    def close(self) -> None:
-        subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
 
 
 @pytest.fixture
@@ -82,7 +36,7 @@ def test_a_conversation(command: Command, terminal: Terminal) -> None:
     ]
     with ScriptedServer(script) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("hi")
         terminal.wait_for(PROMPT, times=2)
@@ -91,7 +45,7 @@ def test_a_conversation(command: Command, terminal: Terminal) -> None:
         terminal.press("C-d")
         end = terminal.wait_for("ended with 0")
     assert screen == (
-        "Hermes with custom/scripted. Ctrl-C interrupts, Ctrl-D leaves.\n"
+        "Hermes with custom/scripted. Ctrl-C interrupts, Ctrl-D leaves, /help helps.\n"
         "\n> hi\n\nGood evening.\n"
         "\n> what is in the note?\n\nLet me look.\n· read_file note.txt\n\nIt says **hello**.\n\n>"
     )
@@ -101,7 +55,7 @@ def test_a_conversation(command: Command, terminal: Terminal) -> None:
 def test_leaving_at_once_keeps_no_session(command: Command, terminal: Terminal) -> None:
     with ScriptedServer() as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.press("C-d")
         terminal.wait_for("ended with 0")
@@ -111,7 +65,7 @@ def test_leaving_at_once_keeps_no_session(command: Command, terminal: Terminal) 
 def test_ctrl_c_twice_at_the_prompt_leaves(command: Command, terminal: Terminal) -> None:
     with ScriptedServer([replies.say("Still here.")]) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.press("C-c")
         terminal.wait_for("(Ctrl-C once more leaves)")
@@ -128,7 +82,7 @@ def test_ctrl_c_while_it_works_interrupts_and_goes_on(command: Command, terminal
     script = [replies.call("terminal", {"command": "sleep 100"}), replies.say("Here again.")]
     with ScriptedServer(script) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("sleep")
         terminal.wait_for("· terminal sleep 100")
@@ -159,7 +113,7 @@ def test_an_approval_is_asked_with_the_whole_command(command: Command, terminal:
     ]
     with ScriptedServer(script) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("clean up")
         screen = terminal.wait_for("Allow it?")
@@ -190,7 +144,7 @@ def test_always_is_kept_for_the_next_session(command: Command, terminal: Termina
     script = [ask_to("touch -d yesterday a", "call_1"), replies.say("Done.")]
     with ScriptedServer(script) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("go")
         terminal.wait_for("[a] always")
@@ -209,7 +163,7 @@ def test_ctrl_c_is_an_answer_to_an_approval(command: Command, terminal: Terminal
     (command.folder / "a").write_text("x")
     with ScriptedServer([ask_to("rm a", "call_1"), replies.say("As you like.")]) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("go")
         terminal.wait_for("Allow it?")
@@ -229,7 +183,7 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(
     script = [replies.hold(ask_to("rm a", "call_1"), release), replies.say("Left alone.")]
     with ScriptedServer(script) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("go")
         server.wait_for_requests(1)
@@ -246,7 +200,7 @@ def test_a_choice_of_a_tool_is_picked_by_its_number(command: Command, terminal: 
     question = replies.call("clarify", {"question": "Which one?", "choices": ["red", "blue"]})
     with ScriptedServer([question, replies.say("Blue it is.")]) as server:
         command.talks_to(server)
-        terminal.start()
+        terminal.start("--cli")
         terminal.wait_for(PROMPT)
         terminal.type("choose")
         screen = terminal.wait_for("Your answer:")
@@ -260,7 +214,7 @@ def test_a_resumed_conversation_says_which_one_it_is(command: Command, terminal:
     with ScriptedServer(then=replies.say("ok")) as server:
         command.talks_to(server)
         command.run("-q", "the first question")
-        terminal.start("-c")
+        terminal.start("--cli", "-c")
         screen = terminal.wait_for(PROMPT)
     assert "Going on with 'the first question' (1 question so far)." in screen
 
@@ -272,7 +226,7 @@ def test_a_terminal_that_is_closed_ends_what_runs_in_it(
     script = [replies.call("terminal", {"command": f"echo $$ > {pids}; sleep 100"})]
     with ScriptedServer(script) as server:
         command.talks_to(server)
-        terminal.start("--yolo")
+        terminal.start("--cli", "--yolo")
         terminal.wait_for(PROMPT)
         terminal.type("go")
         terminal.wait_for("· terminal")

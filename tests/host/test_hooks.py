@@ -28,6 +28,8 @@ from hermes_plugins import (
     Retrying,
     Section,
     SessionInfo,
+    SlashCommand,
+    SlashContext,
     Tool,
     TurnEnded,
     Usage,
@@ -300,6 +302,21 @@ async def test_hermes_register_prompt_sections_adds_to_the_system_prompt(hermes)
         async with hermes(plugins=lifecycle(Plugin()), server=server) as host:
             await host.ask("hi")
         assert "Be kind on cli." in str(server.requests[0].messages[0])
+
+
+async def test_hermes_register_slash_commands_adds_a_command_to_every_face(hermes) -> None:
+    async def greet(context: SlashContext, argument: str) -> str:
+        return f"Hello {argument}, from {context.session.model}."
+
+    class Plugin:
+        @hookimpl
+        def hermes_register_slash_commands(self) -> list[SlashCommand]:
+            return [SlashCommand(name="greet", help="Greet.", run=greet)]
+
+    with ScriptedServer([]) as server:
+        async with hermes(plugins=lifecycle(Plugin()), server=server) as host:
+            said = await (await host.prompt()).type("/greet Ada")
+    assert said == "Hello Ada, from custom/scripted."
 
 
 async def test_hermes_on_start_comes_once_before_the_first_session(hermes, log) -> None:

@@ -332,6 +332,21 @@ async def test_rows_added_by_hand_do_not_stop_the_session(
 # ---- copies, names, deletion -------------------------------------------------------------
 
 
+@pytest.mark.parametrize("upto", [0, 1, 3])
+async def test_a_fork_may_end_before_the_session_does(
+    store: Store, begin: Begin, upto: int
+) -> None:
+    lease = await begin("s")
+    await store.append(lease, [user_message("a"), assistant_message("b"), user_message("c")])
+    await store.fork("s", info=SessionInfo(id="f", kind="undo"), upto=upto)
+    info = await store.get("f")
+    assert info is not None
+    assert (info.parent, info.kind, info.message_count) == ("s", "undo", upto)
+    assert texts(await store.messages("f")) == ["a", "b", "c"][:upto]
+    fork = await store.acquire("f", holder="cli")
+    assert await store.append(fork, [user_message("d")]) == [upto + 1]
+
+
 async def test_a_fork_begins_with_the_same_messages_and_prompt(store: Store, begin: Begin) -> None:
     lease = await begin("s")
     await store.append(lease, [user_message("a"), assistant_message("b")])

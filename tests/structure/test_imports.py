@@ -22,7 +22,9 @@ FLOORS = {
     "hermes_core.keeper": 3,
     "hermes_core.opening": 4,
     "hermes_core.runtime": 5,
-    "hermes_core.cli": 6,
+    "hermes_core.slash_commands": 5,
+    "hermes_core.faces": 6,
+    "hermes_core.cli": 7,
 }
 
 # Library -> the files that may import it; everybody else goes through them.
@@ -46,7 +48,10 @@ BEHIND = {
     },
 }
 KIT_NEEDS = {"msgspec", "pluggy"}
-PLUGIN_NEEDS: dict[str, set[str]] = {"hermes_plugin_file": {"yaml"}}
+PLUGIN_NEEDS: dict[str, set[str]] = {
+    "hermes_plugin_file": {"yaml"},
+    "hermes_plugin_repl": {"prompt_toolkit", "rich"},
+}
 """What a built-in plugin may import besides the kit and msgspec: its own dependencies."""
 
 

@@ -1,7 +1,7 @@
 """Memory in two text files: a tool to write them, a prompt section to read them.
 
 The work stands in ``notes.py`` (entries and limits), ``files.py`` (lock, atomic replace), ``scan.py``
-(hostile text), ``snapshot.py`` (what the prompt shows), imported on use.
+(hostile text), ``snapshot.py`` (what the prompt shows), ``listing.py`` (``/memory``), imported on use.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from hermes_plugins import (
     PromptContext,
     PromptSection,
     Pure,
+    SlashCommand,
+    SlashContext,
     Tool,
     ToolContext,
     ToolResult,
@@ -65,6 +67,18 @@ def _render(context: PromptContext) -> str:
 def hermes_register_prompt_sections() -> list[PromptSection]:
     """Both files as they are when the session begins."""
     return [PromptSection(id="memory", tier="context", render=_render)]
+
+
+async def _show(context: SlashContext, argument: str) -> str:
+    from . import listing
+
+    return await listing.show(context, argument)
+
+
+@hookimpl
+def hermes_register_slash_commands() -> list[SlashCommand]:
+    """``/memory``."""
+    return [SlashCommand(name="memory", help="Show what is remembered.", run=_show)]
 
 
 @hookimpl

@@ -1,0 +1,1 @@
+"""The shell at a terminal. `shell.Repl` is the driver; nothing is imported before it is opened."""
