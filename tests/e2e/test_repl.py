@@ -226,7 +226,8 @@ def test_an_approval_shows_the_whole_command_and_takes_a_reason(
     with ScriptedServer(script) as server:
         opened(command, terminal, server)
         terminal.type("clean up")
-        screen = terminal.wait_for("Allow it?")
+        terminal.wait_for("Allow it?")
+        screen = terminal.wait_for("It asks because")
         assert LONG.replace(" ", "") in "".join(screen.split())
         terminal.type("keep the last one")
         terminal.wait_for("rm a")
