@@ -8,8 +8,7 @@ that its end cannot be cut off.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -69,29 +68,6 @@ async def fit_result(text: str, *, limit: int, spill: Callable[[str], Awaitable[
         f"The first {len(preview):,} characters:]"
     )
     return Shown(text=f"{note}\n{preview}", path=path, is_cut=True)
-
-
-async def fit_turn(
-    results: Sequence[Shown], *, total: int, spill: Callable[[int, str], Awaitable[str]]
-) -> tuple[Shown, ...]:
-    """Bring the results of one batch under ``total`` characters, the largest first.
-
-    ``spill`` gets the position of the result besides its text. Results that are in a file already
-    stay as they are.
-    """
-    fitted = list(results)
-    left = sum(len(shown.text) for shown in fitted) - total
-    for position in sorted(range(len(fitted)), key=lambda at: -len(fitted[at].text)):
-        before = fitted[position]
-        if left <= 0 or len(before.text) <= PREVIEW_CHARS:
-            break
-        if before.is_cut:
-            continue
-        place = partial(spill, position)
-        after = await fit_result(before.text, limit=PREVIEW_CHARS, spill=place)
-        fitted[position] = after
-        left -= len(before.text) - len(after.text)
-    return tuple(fitted)
 
 
 def fence(text: str, tool: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_core.agent.results import ResultBudgets, Shown, fence, fit_result, fit_turn
+from hermes_core.agent.results import ResultBudgets, Shown, fence, fit_result
 from hermes_plugins import ToolError
 
 
@@ -18,10 +18,6 @@ class Spill:
             raise self.error
         self.kept.append(text)
         return f"/tmp/{len(self.kept)}.txt"
-
-    async def numbered(self, position: int, text: str) -> str:
-        await self.one(text)
-        return f"/tmp/result-{position}.txt"
 
 
 @pytest.mark.parametrize(
@@ -71,24 +67,6 @@ async def test_a_result_that_cannot_be_saved_keeps_its_head_and_its_tail(error: 
 async def test_an_error_text_with_braces_is_no_format() -> None:
     shown = await fit_result("x" * 2000, limit=500, spill=Spill(OSError("{left} {0}")).one)
     assert "{left} {0}" in shown.text
-
-
-async def test_the_largest_results_of_a_batch_go_first() -> None:
-    spill = Spill()
-    results = [
-        Shown(text=letter * size) for letter, size in zip("abc", (5000, 9000, 7000), strict=True)
-    ]
-    fitted = await fit_turn(results, total=16_000, spill=spill.numbered)
-    assert [shown.path for shown in fitted] == ["", "/tmp/result-1.txt", ""]
-    assert sum(len(shown.text) for shown in fitted) <= 16_000
-
-
-async def test_a_batch_within_its_total_and_results_already_in_files_stay() -> None:
-    spill = Spill()
-    cut = Shown(text="x" * 5000, path="/tmp/x", is_cut=True)
-    assert await fit_turn([cut, cut], total=10_000, spill=spill.numbered) == (cut, cut)
-    assert await fit_turn([cut, cut], total=100, spill=spill.numbered) == (cut, cut)
-    assert spill.kept == []
 
 
 def test_the_fence_says_that_it_is_data_and_whose() -> None:

@@ -251,6 +251,18 @@ async def test_a_result_over_its_budget_is_spilled_to_a_file_that_holds_all_of_i
     assert spilled[0].read_text(encoding="utf-8") == "x" * 150_000
 
 
+async def test_the_results_of_one_batch_share_a_budget(hermes, bench) -> None:
+    script = [replies.calls([("long", {"size": 90_000 + n}) for n in range(3)]), replies.say("ok")]
+    with ScriptedServer(script) as server:
+        async with hermes(**options(bench, server)) as host:
+            asked = await host.ask("go")
+            spilled = list((host.runtime.paths.cache / "results").rglob("*.txt"))
+    sizes = [len(message.text) for message in results(asked)]
+    assert sizes[:2] == [90_000, 90_001]
+    assert sizes[2] < 5_000
+    assert [path.stat().st_size for path in spilled] == [90_002]
+
+
 async def test_an_interrupt_tells_the_tool_and_keeps_what_it_had(hermes, bench) -> None:
     with ScriptedServer([replies.call("wait", {}), replies.say("never")]) as server:
         async with hermes(**options(bench, server)) as host:

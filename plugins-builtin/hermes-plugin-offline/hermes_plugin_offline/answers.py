@@ -99,9 +99,9 @@ def _results(since: Sequence[Message]) -> list[str]:
         shown = _subject(call.arguments) if call else ""
         head = f"`{name}`{f' on {shown}' if shown else ''}"
         if message.status == "ok":
-            said.append(f"{head} gave:\n{_quote(message.text)}")
+            said.append(f"{head} gave:\n\n{_quote(message.text)}")
         else:
-            said.append(f"{head} {_BAD_ENDS[message.status]}:\n{_quote(message.text)}")
+            said.append(f"{head} {_BAD_ENDS[message.status]}:\n\n{_quote(message.text)}")
     return said
 
 
@@ -123,7 +123,8 @@ def _quote(text: str) -> str:
     lines = text.strip("\n").split("\n")
     kept = "\n".join(lines[:_MAX_LINES])[:_MAX_CHARS]
     left = len(text.strip("\n")) - len(kept)
-    quoted = "\n".join(f"  {line}".rstrip() for line in kept.split("\n"))
+    # Four spaces behind an empty line: a code block in Markdown, plain text elsewhere.
+    quoted = "\n".join(f"    {line}".rstrip() for line in kept.split("\n"))
     return quoted + (f"\n  … ({left:,} more characters)" if left else "")
 
 
@@ -135,9 +136,9 @@ def _recall(request: ModelRequest) -> str:
             "No memory is part of this session. It comes with the plugin "
             f"{_PLUGINS['memory']} (toolset `memory`)."
         )
-    said = [f"What I was told in earlier sessions:\n{_quote(block[1])}"]
+    said = [f"What I was told in earlier sessions:\n\n{_quote(block[1])}"]
     if added := _added(request.messages):
-        said.append("Added in this session:\n" + "\n".join(f"  {text}" for text in added))
+        said.append("Added in this session:\n\n" + "\n".join(f"    {text}" for text in added))
     return "\n\n".join(said)
 
 

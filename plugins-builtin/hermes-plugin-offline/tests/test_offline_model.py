@@ -175,7 +175,7 @@ async def test_the_result_is_shown_and_the_turn_ends() -> None:
         request(asked, assistant_message("", tool_calls=(call,)), tool_message(call, "1|buy milk"))
     )
     assert calls_in(found) == []
-    assert "`read_file` on notes.txt gave:\n  1|buy milk" in text_in(found)
+    assert "`read_file` on notes.txt gave:\n\n    1|buy milk" in text_in(found)
     assert FinishMark("stop") in found
 
 
@@ -262,7 +262,7 @@ async def test_it_remembers_what_was_added_in_this_session() -> None:
     done = [asked, assistant_message("", tool_calls=(call,)), tool_message(call, "Saved.")]
     again = request(*done, user_message("what do you remember"), system=MEMORY)
     answer = text_in(await deltas(again))
-    assert "Added in this session:\n  tea is at four" in answer
+    assert "Added in this session:\n\n    tea is at four" in answer
 
 
 async def test_without_a_memory_it_says_which_plugin_has_one() -> None:
