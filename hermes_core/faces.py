@@ -12,10 +12,12 @@ from typing import cast
 import msgspec
 
 from hermes_core.agent.agent import Session
+from hermes_core.catalog import RuntimeCatalog
 from hermes_core.dispatch import Fault
 from hermes_core.runtime import Runtime
 from hermes_core.slash import run_line
 from hermes_core.slash_commands import kernel_commands
+from hermes_plugins._catalog import Catalog
 from hermes_plugins._errors import UsageError
 from hermes_plugins._faces import SessionWish, SlashCommand, SlashContext
 from hermes_plugins._host import Host
@@ -30,6 +32,7 @@ class RuntimeFace:
         self._own = kernel_commands(runtime)
         self.host: Host = runtime.handle(plugin)
         self.sessions: SessionReader = runtime.store
+        self.catalog: Catalog = RuntimeCatalog(runtime)
         self.display = cast(
             "Mapping[str, object]", msgspec.to_builtins(runtime.config.settings.display)
         )

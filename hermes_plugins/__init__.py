@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from hermes_plugins._approvals import Approver as Approver
     from hermes_plugins._approvals import Choice as Choice
     from hermes_plugins._approvals import Question as Question
+    from hermes_plugins._catalog import Catalog as Catalog
+    from hermes_plugins._catalog import ListedTool as ListedTool
+    from hermes_plugins._catalog import ModelChoice as ModelChoice
+    from hermes_plugins._catalog import ProviderState as ProviderState
+    from hermes_plugins._catalog import ToolsetState as ToolsetState
     from hermes_plugins._clock import Clock as Clock
     from hermes_plugins._clock import Timeout as Timeout
+    from hermes_plugins._commands import CommandHost as CommandHost
+    from hermes_plugins._commands import Setting as Setting
+    from hermes_plugins._commands import SettingsFile as SettingsFile
     from hermes_plugins._config import ConfigSection as ConfigSection
     from hermes_plugins._config import Meta as Meta
     from hermes_plugins._config import Section as Section
@@ -157,8 +165,10 @@ _HOME: dict[str, str] = {
     "Auth": "_providers",
     "CallView": "_decisions",
     "Cancelled": "_tools",
+    "Catalog": "_catalog",
     "Choice": "_approvals",
     "Clock": "_clock",
+    "CommandHost": "_commands",
     "ConfigError": "_errors",
     "ConfigSection": "_config",
     "ContextEngine": "_context_engine",
@@ -190,10 +200,12 @@ _HOME: dict[str, str] = {
     "Inbox": "_platforms",
     "Json": "_messages",
     "Limits": "_platforms",
+    "ListedTool": "_catalog",
     "MemoryBackend": "_memory",
     "Message": "_messages",
     "MessageDone": "_events",
     "Meta": "_config",
+    "ModelChoice": "_catalog",
     "ModelInfo": "_providers",
     "ModelRequest": "_dialects",
     "Notice": "_events",
@@ -209,6 +221,7 @@ _HOME: dict[str, str] = {
     "PromptSection": "_host",
     "ProviderError": "_errors",
     "ProviderProfile": "_providers",
+    "ProviderState": "_catalog",
     "Pure": "_effects",
     "Question": "_approvals",
     "REDACTION_MARK": "_redaction",
@@ -234,6 +247,8 @@ _HOME: dict[str, str] = {
     "SessionReader": "_store",
     "SessionStatus": "_faces",
     "SessionWish": "_faces",
+    "Setting": "_commands",
+    "SettingsFile": "_commands",
     "Shell": "_faces",
     "SlashCommand": "_faces",
     "SlashContext": "_faces",
@@ -258,6 +273,7 @@ _HOME: dict[str, str] = {
     "ToolSource": "_tools",
     "ToolSpec": "_dialects",
     "ToolStarted": "_events",
+    "ToolsetState": "_catalog",
     "TurnEnded": "_events",
     "TurnStarted": "_events",
     "UnknownEvent": "_events",
@@ -294,8 +310,10 @@ __all__ = [
     "Auth",
     "CallView",
     "Cancelled",
+    "Catalog",
     "Choice",
     "Clock",
+    "CommandHost",
     "ConfigError",
     "ConfigSection",
     "ContextEngine",
@@ -327,10 +345,12 @@ __all__ = [
     "Inbox",
     "Json",
     "Limits",
+    "ListedTool",
     "MemoryBackend",
     "Message",
     "MessageDone",
     "Meta",
+    "ModelChoice",
     "ModelInfo",
     "ModelRequest",
     "Notice",
@@ -346,6 +366,7 @@ __all__ = [
     "PromptSection",
     "ProviderError",
     "ProviderProfile",
+    "ProviderState",
     "Pure",
     "Question",
     "Reads",
@@ -370,6 +391,8 @@ __all__ = [
     "SessionReader",
     "SessionStatus",
     "SessionWish",
+    "Setting",
+    "SettingsFile",
     "Shell",
     "SlashCommand",
     "SlashContext",
@@ -394,6 +417,7 @@ __all__ = [
     "ToolSource",
     "ToolSpec",
     "ToolStarted",
+    "ToolsetState",
     "TurnEnded",
     "TurnStarted",
     "UnknownEvent",

@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from hermes_plugins._approvals import Answer, Approver
+from hermes_plugins._catalog import Catalog
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._events import Event, TurnEnded
 from hermes_plugins._host import Host
@@ -107,6 +108,10 @@ class FaceSession(Protocol):
         """The messages so far."""
 
     @property
+    def system(self) -> str:
+        """The system prompt, built when the session began."""
+
+    @property
     def tools(self) -> Sequence[ToolSpec]:
         """The tools as the model sees them."""
 
@@ -138,6 +143,7 @@ class FaceHost(Protocol):
     host: Host
     """The handle of the shell's own plugin."""
     sessions: SessionReader
+    catalog: Catalog
     display: Mapping[str, object]
     """The section ``display`` of hermes.yaml."""
 

@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, COMMANDS[name][1]) for name in COMMANDS]
-        rows += [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
+        rows += [(one.name, _short_help(one)) for one in _plugin_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -90,13 +90,22 @@ def hermes(ctx: click.Context, profile: str) -> None:
 
     from hermes_core.cli.context import declared
 
-    known = cache(lambda: declared(ctx))
-    ctx.obj = {
+    # The call as it is, behind the back of a command of a plugin, whose object is its CommandHost.
+    own = click.Context(ctx.command)
+    known = cache(lambda: declared(own))
+    own.obj = ctx.obj = {
         "profile": profile,
         "declared_env": lambda: known().env,
         "plugin_sections": lambda: known().sections,
         "missing_plugins": lambda: known().missing,
     }
+    name = ctx.invoked_subcommand
+    if name in COMMANDS:
+        return
+    if found := next((one for one in _plugin_commands(own) if one.name == name), None):
+        from hermes_core.cli.command_host import HomeCommands
+
+        ctx.obj = HomeCommands(own, found.plugin)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -195,6 +204,16 @@ def _plugin_commands(ctx: click.Context) -> list[Found]:
     from hermes_core.cli.context import discovered
 
     return [one for one in discovered(ctx) if one.name not in COMMANDS]
+
+
+def _short_help(found: Found) -> str:
+    """A line for the list of commands; a stranger's module is not imported for it."""
+    if not found.builtin:
+        return f"From the plugin {found.plugin}."
+    try:
+        return _plugin_command(found).get_short_help_str(limit=70)
+    except PluginError as error:
+        return f"Cannot be used: {error.message}"
 
 
 def _plugin_command(found: Found) -> click.Command:

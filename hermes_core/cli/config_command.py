@@ -74,7 +74,7 @@ def get(ctx: click.Context, key: str, as_json: bool) -> None:
       hermes config get agent.max_turns
     """
     key = canonical_key(key)
-    found = _found(ctx, key)
+    found = found_settings(ctx, key)
     if len(found) == 1 and found[0].key == key:
         value, place = found[0].value, _place(found[0].origin)
     else:
@@ -226,7 +226,7 @@ def _any_value(kind: type) -> dict[str, object]:
     return {"description": "any value"}
 
 
-def _found(ctx: click.Context, key: str) -> list[Row]:
+def found_settings(ctx: click.Context, key: str) -> list[Row]:
     """The settings that a key names: one, or those of a section.
 
     Raises:
@@ -307,6 +307,12 @@ def _sections(ctx: click.Context) -> Mapping[str, ConfigSection]:
 
 def _schemas(ctx: click.Context) -> Mapping[str, type[Section]]:
     return {name: section.schema for name, section in _sections(ctx).items()}
+
+
+def plugin_schemas(ctx: click.Context) -> tuple[Collection[str], Mapping[str, type[Section]]]:
+    """Variables and sections that the plugins that are on declare, as `config_edit.set_value` wants
+    them."""
+    return _declared_env(ctx), _schemas(ctx)
 
 
 def _missing_plugins(ctx: click.Context) -> Collection[str]:

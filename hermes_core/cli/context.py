@@ -20,10 +20,10 @@ from hermes_plugins._host import Paths
 
 
 def paths_of(ctx: click.Context) -> Paths:
-    """The home that this call works on."""
-    return resolve_paths(
-        process_environment(), profile=(ctx.find_root().obj or {}).get("profile", "")
-    )
+    """The home that this call works on; while the command is looked for, only the words tell it."""
+    root = ctx.find_root()
+    profile = (root.obj or root.params).get("profile", "")
+    return resolve_paths(process_environment(), profile=profile)
 
 
 def working_folder() -> Path:

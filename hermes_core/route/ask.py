@@ -52,6 +52,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: Endpoint
     dialect: Dialect
     label: str
+    dialect_name: str = ""
     address: str = ""
 
 

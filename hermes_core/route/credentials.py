@@ -15,16 +15,27 @@ from hermes_plugins._providers import ProviderProfile
 
 def key_of(profile: ProviderProfile, settings: Settings, environ: Mapping[str, str]) -> str:
     """The key to use, or "" where there is none."""
+    return _found(profile, settings, environ)[0]
+
+
+def key_source(profile: ProviderProfile, settings: Settings, environ: Mapping[str, str]) -> str:
+    """The setting or variable that the key comes from, or "" where there is none."""
+    return _found(profile, settings, environ)[1]
+
+
+def _found(
+    profile: ProviderProfile, settings: Settings, environ: Mapping[str, str]
+) -> tuple[str, str]:
     if settings.model.api_key and settings.model.provider in ("", profile.id):
-        return settings.model.api_key
+        return settings.model.api_key, "model.api_key"
     if pool := settings.credentials.get(profile.id):
         for entry in sorted(pool.keys, key=lambda one: one.priority):
             if entry.key:
-                return entry.key
+                return entry.key, "credentials"
     names = profile.env
     if override := settings.providers.get(profile.id):
         names = (*override.env, *names)
-    return next((environ[name] for name in names if environ.get(name)), "")
+    return next(((environ[name], name) for name in names if environ.get(name)), ("", ""))
 
 
 def headers_of(profile: ProviderProfile, key: str) -> dict[str, str]:

@@ -19,7 +19,8 @@ from hermes_core.declarations import Declarations
 from hermes_core.discovery import Found
 from hermes_core.host import PluginHost
 from hermes_core.route.ask import Route
-from hermes_core.route.credentials import headers_of, key_of
+from hermes_core.route.credentials import headers_of, key_of, key_source
+from hermes_plugins._catalog import ProviderState
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import Dialect, Endpoint
 from hermes_plugins._errors import PluginError, ProviderError, UsageError
@@ -81,6 +82,26 @@ class Router:
                 if name
             }
         )
+
+    async def states(self) -> Sequence[ProviderState]:
+        """Every provider that is on, by id, and what it lacks; asks none of them."""
+        profiles = {one.id: one for one in (await self._profiles()).values()}
+        return [
+            ProviderState(
+                profile=one,
+                url=self._url_of(one),
+                key=key_source(one, self._settings, self._environ),
+            )
+            for _, one in sorted(profiles.items())
+        ]
+
+    async def profile(self, name: str) -> ProviderProfile:
+        """One provider by id or alias, with its code.
+
+        Raises:
+            UsageError: there is no such provider.
+        """
+        return await self._whole(self._named(name, await self._profiles()))
 
     async def models(self, profile: ProviderProfile) -> Sequence[ModelInfo]:
         """The models a provider lists now.
@@ -328,6 +349,7 @@ class Router:
                 provider=profile.id,
             ),
             dialect=dialect,
+            dialect_name=name,
             label=f"{profile.id}/{info.id}",
             address=address,
         )

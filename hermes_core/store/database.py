@@ -82,6 +82,26 @@ def connect(path: Path, *, full_text: bool = True) -> Connection:
     return connection
 
 
+def copy_database(path: Path, target: Path) -> None:
+    """Write what is committed in ``path`` to the new file ``target``, while others go on writing.
+
+    Raises:
+        StoreError: there is nothing to copy, or one of them cannot be read or written.
+    """
+    if not path.is_file():
+        raise StoreError(f"there is no {path}.", hint="Nothing was kept in this home yet.")
+    connection = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+        patiently(lambda: connection.execute("VACUUM INTO ?", (str(target),)))
+    except (sqlite3.Error, OSError) as error:
+        raise explain(error, path) from error
+    finally:
+        if connection is not None:
+            connection.close()
+
+
 def _prepare(connection: Connection, path: Path) -> None:
     for setting in _SETTINGS.strip().splitlines():
         connection.execute(setting)

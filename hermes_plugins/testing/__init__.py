@@ -11,6 +11,7 @@ from __future__ import annotations
 from hermes_plugins.testing import replies
 from hermes_plugins.testing._approver import FakeApprover, Seen
 from hermes_plugins.testing._clock import RealClock, VirtualClock
+from hermes_plugins.testing._command import Command, Ended
 from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
 from hermes_plugins.testing._conformance_environment import EnvironmentConformance
 from hermes_plugins.testing._conformance_memory import FakeMemory, MemoryConformance
@@ -25,6 +26,7 @@ from hermes_plugins.testing._context import FakeCancelled, FakeContext, FakeHost
 from hermes_plugins.testing._environments import FolderEnvironment
 from hermes_plugins.testing._fixtures import (
     anyio_backend,
+    command,
     hermes_home,
     model_server,
     no_outside_network,
@@ -39,7 +41,9 @@ from hermes_plugins.testing._values import a_call
 __all__ = [
     "Answer",
     "Asked",
+    "Command",
     "DialectConformance",
+    "Ended",
     "EnvironmentConformance",
     "FakeApprover",
     "FakeCancelled",
@@ -69,6 +73,7 @@ __all__ = [
     "anyio_backend",
     "ask",
     "call_tool",
+    "command",
     "hermes",
     "hermes_home",
     "imported_by",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_plugins.testing._command import Command
 from hermes_plugins.testing._server import ScriptedServer
 
 _SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
@@ -52,3 +53,11 @@ def model_server() -> Iterator[ScriptedServer]:
     """A scripted OpenAI-compatible server that is listening; give it replies with ``script()``."""
     with ScriptedServer() as server:
         yield server
+
+
+@pytest.fixture
+def command(hermes_home: Path, tmp_path: Path) -> Command:
+    """The ``hermes`` command, each call a process of its own, on this test's home."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return Command(hermes_home, folder)

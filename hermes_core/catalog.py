@@ -1,0 +1,91 @@
+"""What there is to choose from: the kit's `Catalog` on a runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hermes_core.discovery import Found
+from hermes_core.loaded import Loaded
+from hermes_core.registry import Owned, permitted
+from hermes_core.route.route import Wanted
+from hermes_plugins._catalog import ListedTool, ModelChoice, ProviderState, ToolsetState
+from hermes_plugins._providers import ModelInfo
+from hermes_plugins._tools import Tool
+
+if TYPE_CHECKING:
+    from hermes_core.runtime import Runtime
+
+
+class RuntimeCatalog:
+    """Implements the kit's `Catalog`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def providers(self) -> Sequence[ProviderState]:
+        return await self._runtime.router().states()
+
+    async def models(self, provider: str) -> Sequence[ModelInfo]:
+        router = self._runtime.router()
+        return await router.models(await router.profile(provider))
+
+    async def choose(self, model: str = "", provider: str = "") -> ModelChoice:
+        route = await self._runtime.router().resolve(Wanted(model=model, provider=provider))
+        return ModelChoice(
+            label=route.label,
+            url=route.endpoint.url,
+            dialect=route.dialect_name,
+            info=route.model,
+        )
+
+    async def toolsets(self) -> Sequence[ToolsetState]:
+        host = self._runtime.host
+        names = host.names("hermes.tools")
+        loaded = await host.load("hermes.tools", names)
+        found = sorted({one.name: one for one in host.found if one.group == "hermes.tools"}.items())
+        reasons = await self._reasons(loaded)
+        return [self._state(one, loaded, reasons, names) for _, one in found]
+
+    async def _reasons(self, loaded: Sequence[Loaded]) -> Mapping[str, str]:
+        """Why tools are off, by name: the settings, or their own check."""
+        settings = self._runtime.config.settings.tools
+        owned = [Owned(tool, plugin.name) for plugin in loaded for tool in plugin.tools]
+        kept = permitted(owned, allowed=settings.allowed, blocked=settings.blocked)
+        checked = await self._runtime.availability.reasons(one.tool for one in kept)
+        allowed = {one.tool.name for one in kept}
+        return {
+            one.tool.name: checked.get(one.tool.name, "")
+            if one.tool.name in allowed
+            else "tools.allowed and tools.blocked leave it out"
+            for one in owned
+        }
+
+    def _state(
+        self,
+        found: Found,
+        loaded: Sequence[Loaded],
+        reasons: Mapping[str, str],
+        names: Sequence[str],
+    ) -> ToolsetState:
+        host = self._runtime.host
+        tools: list[Tool] = [
+            tool for plugin in loaded for tool in plugin.tools if tool.toolset == found.name
+        ]
+        off = host.why_off(found)
+        if not off and found.name in names and found.plugin not in host.loaded:
+            told = (one.text for one in reversed(host.problems) if one.plugin == found.plugin)
+            off = next(told, "not loaded")
+        by_face = self._runtime.config.settings.toolsets.by_face
+        return ToolsetState(
+            name=found.name,
+            plugin=found.plugin,
+            tools=tuple(
+                ListedTool(
+                    name=tool.name, description=tool.description, off=reasons.get(tool.name, "")
+                )
+                for tool in tools
+            ),
+            faces=tuple(sorted(face for face, sets in by_face.items() if found.name in sets)),
+            off=off,
+        )

@@ -1,0 +1,82 @@
+"""The catalogue: which providers, models and toolsets there are, and what keeps one from being used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from hermes_plugins._providers import ModelInfo, ProviderProfile
+
+
+class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider as these settings have it.
+
+    ``url`` is the address that is used, "" where none is known. ``key`` says where its key comes from:
+    the name of a variable, ``credentials`` or "" for nowhere.
+    """
+
+    profile: ProviderProfile
+    url: str = ""
+    key: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether a request could be tried; a local server may still be off."""
+        return bool(self.url) and (bool(self.key) or not self.profile.key_required)
+
+
+class ModelChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a choice of model comes to: ``label`` is ``provider/model``, ``url`` where requests go."""
+
+    label: str
+    url: str
+    dialect: str
+    info: ModelInfo
+
+
+class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of a toolset; ``off`` is why it cannot be used here, "" where it can."""
+
+    name: str
+    description: str
+    off: str = ""
+
+
+class ToolsetState(msgspec.Struct, frozen=True, kw_only=True):
+    """An installed toolset; ``off`` is why its plugin is not on or not loaded, "" where it is.
+
+    ``faces`` are those of ``toolsets.by_face`` that get it.
+    """
+
+    name: str
+    plugin: str
+    tools: tuple[ListedTool, ...] = ()
+    faces: tuple[str, ...] = ()
+    off: str = ""
+
+
+class Catalog(Protocol):
+    """What there is to choose from."""
+
+    async def providers(self) -> Sequence[ProviderState]:
+        """Every provider that is on, by id; nobody is asked over the network."""
+
+    async def models(self, provider: str) -> Sequence[ModelInfo]:
+        """The models that a provider lists now.
+
+        Raises:
+            UsageError: there is no such provider.
+            ProviderError: it does not answer, or not with a list.
+        """
+
+    async def choose(self, model: str = "", provider: str = "") -> ModelChoice:
+        """What a session would get; "" leaves it to the settings.
+
+        Raises:
+            UsageError: the provider or model is unknown, or its key is missing.
+        """
+
+    async def toolsets(self) -> Sequence[ToolsetState]:
+        """Every installed toolset with its tools, by name; loads their plugins."""

@@ -1,0 +1,1 @@
+"""The command ``hermes usage``. It stands in ``command.py``, its counting in ``totals.py``."""

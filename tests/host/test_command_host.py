@@ -1,0 +1,168 @@
+"""What a command of a plugin gets: `CommandHost`."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hermes_core.cli.app import run
+
+PROBE = '''
+import asyncio, json, click
+from pathlib import Path
+
+@click.command()
+@click.argument("what")
+@click.argument("rest", nargs=-1)
+@click.pass_obj
+def probe(host, what, rest):
+    """Look at what a command gets."""
+    settings = host.settings
+    if what == "get":
+        one = settings.get(rest[0])
+        click.echo(json.dumps([one.key, one.value, one.layer, one.line]))
+    elif what == "set":
+        click.echo(settings.set(rest[0], json.loads(rest[1])))
+    elif what == "unset":
+        click.echo(settings.unset(rest[0]))
+    elif what == "holds":
+        click.echo(settings.holds(rest[0]))
+    elif what == "problems":
+        click.echo(json.dumps(settings.problems()))
+    elif what == "copy":
+        click.echo(settings.copy())
+    elif what == "home":
+        click.echo(json.dumps([str(host.paths.home), str(host.root), host.profile, host.plugin]))
+    elif what == "state":
+        asyncio.run(host.copy_state(Path(rest[0])))
+    else:
+        asyncio.run(look(host, what))
+
+async def look(host, what):
+    async with host.open() as face:
+        if what == "providers":
+            found = await face.catalog.providers()
+            click.echo(json.dumps({one.profile.id: [one.url, one.key, one.usable] for one in found}))
+        elif what == "choose":
+            one = await face.catalog.choose()
+            click.echo(json.dumps([one.label, one.url, one.dialect]))
+        elif what == "toolsets":
+            found = await face.catalog.toolsets()
+            shown = {one.name: [[t.name for t in one.tools], list(one.faces), one.off] for one in found}
+            click.echo(json.dumps(shown))
+'''
+
+
+@pytest.fixture(autouse=True)
+def probe(shelf, hermes_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shelf.put(
+        "hermes-plugin-probe",
+        {"hermes.commands/probe": "hermes_plugin_probe:probe"},
+        module=PROBE,
+        into=shelf.installed,
+    )
+    hermes_home.mkdir(exist_ok=True)
+    settings = "# mine\nplugins: {enabled: [probe]}\nagent:\n  max_turns: 7  # few\n"
+    (hermes_home / "hermes.yaml").write_text(settings, encoding="utf-8")
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> object:
+    assert run(["probe", *words]) == 0
+    return msgspec.json.decode(capsys.readouterr().out)
+
+
+def test_a_setting_is_read_with_where_it_stands(capsys) -> None:
+    assert answer(capsys, "get", "agent.max_turns") == ["agent.max_turns", 7, "user", 4]
+    assert answer(capsys, "get", "gate.mode") == ["gate.mode", "manual", "default", 0]
+
+
+def test_a_setting_is_written_and_comments_stay(capsys, hermes_home: Path) -> None:
+    assert run(["probe", "set", "agent.max_turns", "9"]) == 0
+    assert run(["probe", "set", "tools.blocked", '["patch"]']) == 0
+    capsys.readouterr()
+    text = (hermes_home / "hermes.yaml").read_text("utf-8")
+    assert "# mine" in text
+    assert "# few" in text
+    assert answer(capsys, "get", "tools.blocked") == ["tools.blocked", ["patch"], "user", 6]
+    assert run(["probe", "unset", "agent.max_turns"]) == 0
+    assert capsys.readouterr().out == "True\n"
+
+
+def test_a_value_that_does_not_fit_is_refused(capsys, hermes_home: Path) -> None:
+    before = (hermes_home / "hermes.yaml").read_bytes()
+    assert run(["probe", "set", "agent.max_turns", '"many"']) == 2
+    assert "agent.max_turns" in capsys.readouterr().err
+    assert (hermes_home / "hermes.yaml").read_bytes() == before
+
+
+def test_a_key_goes_to_the_secrets_and_only_its_place_is_told(capsys, monkeypatch) -> None:
+    assert run(["probe", "holds", "OPENROUTER_API_KEY"]) == 0
+    assert capsys.readouterr().out == "\n"
+    assert run(["probe", "set", "OPENROUTER_API_KEY", '"sk-test-not-a-real-key"']) == 0
+    assert capsys.readouterr().out.strip().endswith(".env")
+    assert run(["probe", "holds", "OPENROUTER_API_KEY"]) == 0
+    assert capsys.readouterr().out == ".env\n"
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-test-not-a-real-key")
+    assert run(["probe", "holds", "OPENROUTER_API_KEY"]) == 0
+    assert capsys.readouterr().out == "environment\n"
+
+
+def test_problems_are_told_and_a_copy_is_dated(capsys, hermes_home: Path) -> None:
+    (hermes_home / "hermes.yaml").write_text("plugins: {enabled: [probe]}\nmoon: 1\n", "utf-8")
+    (problem,) = answer(capsys, "problems")  # type: ignore[misc]
+    assert "moon" in problem
+    assert run(["probe", "copy"]) == 0
+    copy = Path(capsys.readouterr().out.strip())
+    assert copy.parent == hermes_home
+    assert copy.name.startswith("hermes.yaml.2")
+    assert "moon" in copy.read_text("utf-8")
+
+
+def test_a_profile_is_told_from_the_home(capsys, hermes_home: Path) -> None:
+    home = str(hermes_home)
+    assert answer(capsys, "home") == [home, home, "", "probe"]
+    work = hermes_home / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / "hermes.yaml").write_text("plugins: {enabled: [probe]}\n", "utf-8")
+    assert run(["-p", "work", "probe", "home"]) == 0
+    assert msgspec.json.decode(capsys.readouterr().out) == [str(work), home, "work", "probe"]
+
+
+def test_providers_come_with_what_they_lack(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-test-not-a-real-key")
+    found = answer(capsys, "providers")
+    assert isinstance(found, dict)
+    assert found["openrouter"] == ["https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", True]
+    assert found["openai"][1:] == ["", False]
+    label, url, dialect = answer(capsys, "choose")  # type: ignore[misc]
+    assert label.startswith("openrouter/")
+    assert url.endswith("/chat/completions")
+    assert dialect == "chat_completions"
+
+
+def test_toolsets_come_with_their_tools_and_faces(capsys, hermes_home: Path) -> None:
+    settings = "plugins: {enabled: [probe], disabled: [todo]}\ntools: {blocked: [patch]}\n"
+    (hermes_home / "hermes.yaml").write_text(settings, encoding="utf-8")
+    found = answer(capsys, "toolsets")
+    assert isinstance(found, dict)
+    tools, faces, off = found["file"]
+    assert "read_file" in tools
+    assert "cli" in faces
+    assert off == ""
+    assert found["todo"][2]
+
+
+def test_the_store_is_copied_whole(capsys, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    assert run(["probe", "state", str(target)]) == 1
+    assert "Nothing was kept" in capsys.readouterr().err
+    assert run(["--cli", "-q", "help"]) == 0
+    capsys.readouterr()
+    assert run(["probe", "state", str(target)]) == 0
+    with sqlite3.connect(target) as kept:
+        assert kept.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+    kept.close()
