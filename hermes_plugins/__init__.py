@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hermes_plugins._dialects import Finish as Finish
     from hermes_plugins._dialects import FinishMark as FinishMark
     from hermes_plugins._dialects import ModelRequest as ModelRequest
+    from hermes_plugins._dialects import NativePiece as NativePiece
     from hermes_plugins._dialects import ReasoningPiece as ReasoningPiece
     from hermes_plugins._dialects import TextPiece as TextPiece
     from hermes_plugins._dialects import ToolFragment as ToolFragment
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from hermes_plugins._messages import ImagePart as ImagePart
     from hermes_plugins._messages import Json as Json
     from hermes_plugins._messages import Message as Message
+    from hermes_plugins._messages import NativePart as NativePart
     from hermes_plugins._messages import Part as Part
     from hermes_plugins._messages import TextPart as TextPart
     from hermes_plugins._messages import ToolCall as ToolCall
@@ -208,6 +210,8 @@ _HOME: dict[str, str] = {
     "ModelChoice": "_catalog",
     "ModelInfo": "_providers",
     "ModelRequest": "_dialects",
+    "NativePart": "_messages",
+    "NativePiece": "_dialects",
     "Notice": "_events",
     "OutboundMessage": "_platforms",
     "Outcome": "_events",
@@ -353,6 +357,8 @@ __all__ = [
     "ModelChoice",
     "ModelInfo",
     "ModelRequest",
+    "NativePart",
+    "NativePiece",
     "Notice",
     "OutboundMessage",
     "Outcome",

@@ -28,7 +28,9 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tools`` is the rendered tool list of the session: name, description and JSON Schema of each.
     ``extras`` goes to the top level of the wire request as it is, in place of what the dialect would
-    send under that name; None leaves a field out. ``reasoning_field`` is the profile's.
+    send under that name; None leaves a field out. ``reasoning_field`` is the profile's. Of the
+    `NativePart`s in the messages only those are sent whose dialect is this one and whose provider is
+    ``native_of``.
     """
 
     model: str
@@ -39,6 +41,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     extras: Mapping[str, Json] = {}
     reasoning_field: str = ""
     session_id: str = ""
+    native_of: str = ""
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +90,16 @@ class ToolFragment(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = False
 
 
+class NativePiece(msgspec.Struct, frozen=True):
+    """Something to be sent back as it is in later requests; kept as a `NativePart` of the answer.
+
+    ``call`` is the id of the tool call that it belongs to, "" where it belongs to the answer.
+    """
+
+    data: Json
+    call: str = ""
+
+
 class UsageReport(msgspec.Struct, frozen=True):
     """Tokens so far; the last report counts."""
 
@@ -100,14 +113,19 @@ class FinishMark(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-Delta: TypeAlias = TextPiece | ReasoningPiece | ToolFragment | UsageReport | FinishMark
+Delta: TypeAlias = (
+    TextPiece | ReasoningPiece | ToolFragment | NativePiece | UsageReport | FinishMark
+)
 
 
 class Dialect(Protocol):
     """A wire format."""
 
     path: str
-    """What stands behind a provider's ``base_url``, such as ``/chat/completions``."""
+    """What stands behind a provider's ``base_url``, such as ``/chat/completions``.
+
+    ``{model}`` in it becomes the model's name, percent-encoded.
+    """
 
     def stream(self, request: ModelRequest, endpoint: Endpoint) -> AsyncIterator[Delta]:
         """Send the request and yield what comes back, as an async generator.

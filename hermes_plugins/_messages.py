@@ -33,6 +33,19 @@ class ImagePart(msgspec.Struct, frozen=True, tag_field="type", tag="image"):
     url: str = ""
 
 
+class NativePart(msgspec.Struct, frozen=True, tag_field="type", tag="native", omit_defaults=True):
+    """Something that a vendor wants back as it was: a signed thought, encrypted reasoning.
+
+    Only the dialect and provider that made it ever send it; no person sees it. ``call`` is the id of
+    the tool call that it belongs to, "" where it belongs to the answer.
+    """
+
+    dialect: str
+    provider: str
+    data: Json
+    call: str = ""
+
+
 class UnknownPart(msgspec.Struct, frozen=True, tag_field="type", tag="unknown"):
     """A part that a newer version wrote; ``raw`` keeps it for the way back."""
 
@@ -40,7 +53,7 @@ class UnknownPart(msgspec.Struct, frozen=True, tag_field="type", tag="unknown"):
     raw: dict[str, Json] = {}
 
 
-Part: TypeAlias = TextPart | ImagePart | UnknownPart
+Part: TypeAlias = TextPart | ImagePart | NativePart | UnknownPart
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +123,7 @@ def tool_message(call: ToolCall, text: str, *, status: ResultStatus = "ok") -> M
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Message)
-_KNOWN_PARTS = frozenset({"text", "image", "unknown"})
+_KNOWN_PARTS = frozenset({"text", "image", "native", "unknown"})
 
 
 def encode_message(message: Message) -> bytes:

@@ -163,13 +163,13 @@ class ActiveTurn:
                 "hermes_transform_model_request", request, key="request", session=self.session
             )
         profile = self._route.profile
-        if profile.request_extras is not None or profile.reasoning_field:
-            extras = profile.request_extras(request) if profile.request_extras else {}
-            request = msgspec.structs.replace(
-                request,
-                extras={**extras, **request.extras},
-                reasoning_field=profile.reasoning_field,
-            )
+        extras = profile.request_extras(request) if profile.request_extras else {}
+        request = msgspec.structs.replace(
+            request,
+            extras={**extras, **request.extras},
+            reasoning_field=profile.reasoning_field,
+            native_of=profile.id,
+        )
         self._calls += 1
         self._draft.clear()
         self._draft_reasoning.clear()

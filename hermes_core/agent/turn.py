@@ -152,7 +152,7 @@ def _message(assembled: Assembled) -> Message:
         meta["finish"] = assembled.finish or "cut"
     return Message(
         role="assistant",
-        parts=(TextPart(assembled.text),) if assembled.text else (),
+        parts=(*assembled.native, *((TextPart(assembled.text),) if assembled.text else ())),
         tool_calls=assembled.tool_calls,
         reasoning=assembled.reasoning,
         meta=meta,

@@ -108,7 +108,9 @@ async def ask(
     attempt = 0
     while True:
         attempt += 1
-        assembler = Assembler(token=f"{token}.{attempt}")
+        assembler = Assembler(
+            token=f"{token}.{attempt}", dialect=route.dialect_name, provider=route.profile.id
+        )
         listener.sending(request)
         reader = _Reader(route, request, assembler, listener, clock)
         error = await _until_interrupted(reader.read, listener.cancelled)

@@ -20,12 +20,13 @@ from hermes_plugins._dialects import (
     Delta,
     Finish,
     FinishMark,
+    NativePiece,
     ReasoningPiece,
     TextPiece,
     ToolFragment,
     UsageReport,
 )
-from hermes_plugins._messages import ToolCall, Usage
+from hermes_plugins._messages import NativePart, ToolCall, Usage
 
 MAX_SPLIT = 16
 """Argument objects found in one entry that still count as calls of their own."""
@@ -46,6 +47,7 @@ class Assembled(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     problems: dict[str, str] = {}
+    native: tuple[NativePart, ...] = ()
     usage: Usage = Usage()
     finish: Finish | None = None
     detail: str = ""
@@ -76,11 +78,20 @@ class Assembler:
     """Takes the deltas of one answer in order; make a new one for each request.
 
     ``token`` goes into the ids made for calls that came without one; give something that differs
-    between requests of a session.
+    between requests of a session. ``dialect`` and ``provider`` are whose answer it is.
     """
 
-    def __init__(self, *, token: str = "", tags: Mapping[str, tuple[str, ...]] = TAGS) -> None:
+    def __init__(
+        self,
+        *,
+        token: str = "",
+        dialect: str = "",
+        provider: str = "",
+        tags: Mapping[str, tuple[str, ...]] = TAGS,
+    ) -> None:
         self._token = token
+        self._maker = (dialect, provider)
+        self._native: list[NativePart] = []
         self._splitter = ThinkSplitter(tags)
         self._text: list[str] = []
         self._tagged: list[str] = []
@@ -101,6 +112,8 @@ class Assembler:
         if isinstance(delta, ToolFragment):
             self._last = self._draft_of(delta)
             self._last.add(delta)
+        elif isinstance(delta, NativePiece):
+            self._native.append(NativePart(*self._maker, delta.data, delta.call))
         elif isinstance(delta, UsageReport):
             self._usage = delta.usage
         elif isinstance(delta, FinishMark):
@@ -125,6 +138,7 @@ class Assembler:
             reasoning="\n\n".join(filter(None, ("".join(self._reasoning), tagged.strip()))),
             tool_calls=calls,
             problems=problems,
+            native=tuple(self._native),
             usage=self._usage,
             finish=None if mark is None else _finish_of(mark.reason, bool(calls)),
             detail="" if mark is None else mark.detail,

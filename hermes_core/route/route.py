@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -343,7 +343,7 @@ class Router:
             model=info,
             endpoint=Endpoint(
                 http=self._http,
-                url=profile.base_url.rstrip("/") + dialect.path,
+                url=profile.base_url.rstrip("/") + _path_of(dialect, info.id),
                 headers=headers_of(profile, key),
                 timeouts=profile.timeouts,
                 provider=profile.id,
@@ -378,6 +378,10 @@ class Router:
         if self._settings.model.context_length:
             return msgspec.structs.replace(info, context_length=self._settings.model.context_length)
         return info
+
+
+def _path_of(dialect: Dialect, model: str) -> str:
+    return dialect.path.replace("{model}", quote(model, safe=""))
 
 
 def parse_models(body: bytes) -> list[ModelInfo]:

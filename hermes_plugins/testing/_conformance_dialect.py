@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from itertools import pairwise
-from typing import Final, cast
+from typing import ClassVar, Final, cast
 
 import msgspec
 import pytest
@@ -32,6 +32,7 @@ from hermes_plugins._errors import ProviderError
 from hermes_plugins._messages import (
     ImagePart,
     Message,
+    NativePart,
     TextPart,
     ToolCall,
     Usage,
@@ -152,7 +153,10 @@ def _conversation() -> list[Message]:
 
 @pytest.mark.anyio
 class DialectConformance:
-    """Subclass as ``Test…`` and give `make`."""
+    """Subclass as ``Test…`` and give `make` and ``name``."""
+
+    name: ClassVar[str] = "chat_completions"
+    """As in the group ``hermes.dialects``."""
 
     def make(self) -> Dialect:
         """A new driver."""
@@ -264,6 +268,18 @@ class DialectConformance:
             lived.encode(a_request(*messages[:count], tools=_TOOLS))
         request = a_request(*messages, tools=_TOOLS)
         assert self.make().encode(a_request(*stored, tools=_TOOLS)) == lived.encode(request)
+
+    def test_native_parts_of_others_are_never_sent(self) -> None:
+        mark = "0pen-sesame"
+        foreign = (
+            NativePart("another_dialect", "scripted", {"id": mark, "text": mark}),
+            NativePart(self.name, "another_provider", {"id": mark, "text": mark}),
+        )
+        answer = Message(role="assistant", parts=(*foreign, TextPart("Yes.")))
+        asked = a_request(user_message("Is it?"), answer, user_message("Why?"))
+        body = self.make().encode(msgspec.structs.replace(asked, native_of="scripted"))
+        assert mark.encode() not in body
+        assert b"Yes." in body
 
     def test_what_was_compressed_away_is_not_sent(self) -> None:
         dialect, messages = self.make(), _conversation()

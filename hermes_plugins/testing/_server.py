@@ -169,7 +169,7 @@ class ScriptedServer:
         if reply.end == "hang" and not reply.events:
             return self._stay_silent(connection)
         asked = request.body.replace(b" ", b"")
-        if not reply.events or b'"stream":true' not in asked:
+        if not reply.events or not (reply.raw or b'"stream":true' in asked):
             self._hold(reply, 0)
             _send_whole(connection, reply)
             return reply.end != "cut"
@@ -187,19 +187,21 @@ class ScriptedServer:
         return self._function(request)
 
     def _stream(self, connection: socket.socket, reply: Reply, *, usage: bool) -> bool:
-        head = _head(reply, "text/event-stream", "transfer-encoding: chunked")
+        kind = reply.content_type if reply.raw else "text/event-stream"
+        head = _head(reply, kind, "transfer-encoding: chunked")
         connection.sendall(head)
         for number, event in enumerate(reply.events):
             self._hold(reply, number)
             last = number == len(reply.events) - 1
             unfinished = last and reply.end == "no_done"
-            connection.sendall(_chunk(b"data: " + event + (b"" if unfinished else b"\n\n")))
+            framed = b"data: " + event + (b"" if unfinished else b"\n\n")
+            connection.sendall(_chunk(event if reply.raw else framed))
         if reply.end == "cut":
             return False
         if reply.end == "hang":
             return self._stay_silent(connection)
         tail = b""
-        if reply.end == "done":
+        if reply.end == "done" and not reply.raw:
             if usage and reply.usage:
                 tail += _chunk(b"data: " + reply.usage + b"\n\n")
             tail += _chunk(b"data: [DONE]\n\n")

@@ -25,9 +25,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One answer.
 
     ``events`` is the data of each server-sent event of the stream, each sent as an HTTP chunk of its
-    own; ``body`` answers a request without ``"stream": true``, and every request when there are no
-    events. ``end``: ``done`` closes the stream properly, ``no_done`` leaves ``[DONE]`` and the last
-    blank line out, ``cut`` drops the connection in the middle, ``hang`` keeps it open in silence.
+    own; with ``raw`` an event is the bytes of the chunk as they are, for other wires. ``body`` answers
+    a request without ``"stream": true`` (and no ``raw``), and every request when there are no events.
+    ``end``: ``done`` closes the stream properly, ``no_done`` leaves ``[DONE]`` and the last blank line
+    out, ``cut`` drops the connection in the middle, ``hang`` keeps it open in silence.
     """
 
     events: tuple[bytes, ...] = ()
@@ -38,6 +39,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     headers: Mapping[str, str] = {}
     end: End = "done"
+    raw: bool = False
     release: threading.Event | None = None
     """Waited for before the event number ``held_at`` is sent."""
     held_at: int = 0

@@ -11,7 +11,16 @@ from operator import is_
 
 import msgspec
 
-from hermes_plugins import ImagePart, Json, Message, ModelRequest, TextPart, ToolCall, ToolSpec
+from hermes_plugins import (
+    ImagePart,
+    Json,
+    Message,
+    ModelRequest,
+    NativePart,
+    TextPart,
+    ToolCall,
+    ToolSpec,
+)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -134,7 +143,7 @@ def _content(message: Message) -> Json:
             parts.append({"type": "image_url", "image_url": {"url": url}})
         elif isinstance(part, TextPart):
             parts.append({"type": "text", "text": part.text})
-        else:
+        elif not isinstance(part, NativePart):
             parts.append({"type": "text", "text": _left_out(part.kind)})
     if message.added:
         parts.append({"type": "text", "text": "\n\n".join(message.added)})
@@ -147,7 +156,7 @@ def _plain(message: Message) -> str:
     for part in message.parts:
         if isinstance(part, TextPart):
             texts.append(part.text)
-        else:
+        elif not isinstance(part, NativePart):
             texts.append(_left_out("image" if isinstance(part, ImagePart) else part.kind))
     return "".join(texts)
 
