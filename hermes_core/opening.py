@@ -29,6 +29,7 @@ from hermes_core.host import Loaded
 from hermes_core.keeper import LeaseKeeper
 from hermes_core.registry import Owned, Toolbox, permitted
 from hermes_core.route.ask import Route
+from hermes_core.route.chain import Chain
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.route.route import Wanted
 from hermes_core.store.sqlite import Store, new_session_id
@@ -184,7 +185,7 @@ class Opening:
         return Session(
             SessionParts(
                 info=info,
-                route=route,
+                chain=self._chain(route),
                 system=basis.system,
                 tools=basis.tools,
                 history=history,
@@ -214,6 +215,14 @@ class Opening:
             provider, _, model = before.model.partition("/")
             wanted = Wanted(model=model, provider=provider)
         return await router.resolve(wanted)
+
+    def _chain(self, route: Route) -> Chain:
+        return Chain(
+            route,
+            fallbacks=self._runtime.config.settings.model.fallback,
+            resolve=lambda name: self._runtime.router().resolve(Wanted(model=name)),
+            clock=self._runtime.clock,
+        )
 
     def _selection(self) -> Selection:
         settings = self._runtime.config.settings.toolsets

@@ -157,6 +157,7 @@ class Runtime:
             http=self.http,
             clock=self.clock,
             declarations=Declarations(self.paths.cache / "declared.json"),
+            records=self.store.records("route.keys"),
         )
 
     async def _remember(self, rule: str) -> None:

@@ -18,14 +18,14 @@ from hermes_core.agent.executor import Executor
 from hermes_core.agent.guardrails import Guardrails
 from hermes_core.dispatch import Dispatch
 from hermes_core.route.ask import Answer as ModelAnswer
-from hermes_core.route.ask import Route, ask
+from hermes_core.route.chain import Chain
 from hermes_core.route.classify import Failure
 from hermes_core.route.retry import RetryPolicy
 from hermes_plugins._approvals import Answer, Approver, Question
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._errors import ProviderError
-from hermes_plugins._events import Event, MessageDone, ReasoningDelta, Retrying, TextDelta
+from hermes_plugins._events import Event, MessageDone, Notice, ReasoningDelta, Retrying, TextDelta
 from hermes_plugins._messages import Message, ToolCall, Usage
 from hermes_plugins._store import SessionInfo
 
@@ -93,7 +93,7 @@ class ActiveTurn:
         *,
         turn: str,
         session: SessionInfo,
-        route: Route,
+        chain: Chain,
         history: MutableSequence[Message],
         keeper: Keeper,
         executor: Executor,
@@ -112,7 +112,7 @@ class ActiveTurn:
             None if approver is None else _Interruptible(approver, self.cancelled)
         )
         self.channels = channels
-        self._route = route
+        self._chain = chain
         self._history = history
         self._keeper = keeper
         self._executor = executor
@@ -125,6 +125,9 @@ class ActiveTurn:
         self._calls = 0
         self.usage = Usage()
         """Of the last model call."""
+        self.spent: dict[str, Usage] = {}
+        """What the turn has used so far, by ``provider/model``."""
+        self.answered_by = ""
         self._draft: list[str] = []
         self._draft_reasoning: list[str] = []
         self._draft_saved = 0.0
@@ -162,27 +165,16 @@ class ActiveTurn:
             request = await self._dispatch.transform(
                 "hermes_transform_model_request", request, key="request", session=self.session
             )
-        profile = self._route.profile
-        extras = profile.request_extras(request) if profile.request_extras else {}
-        request = msgspec.structs.replace(
-            request,
-            extras={**extras, **request.extras},
-            reasoning_field=profile.reasoning_field,
-            native_of=profile.id,
-        )
         self._calls += 1
         self._draft.clear()
         self._draft_reasoning.clear()
         self._draft_saved = self._clock.monotonic()
-        answer = await ask(
-            self._route,
-            request,
-            listener=self,
-            clock=self._clock,
-            policy=self._retry,
-            token=f"{self.turn}.{self._calls}",
+        answer = await self._chain.ask(
+            request, listener=self, policy=self._retry, token=f"{self.turn}.{self._calls}"
         )
         self.usage = answer.assembled.usage
+        self.answered_by = answer.label
+        self.spent[answer.label] = self.spent.get(answer.label, Usage()) + self.usage
         return answer
 
     async def respond(self, message: Message) -> Message:
@@ -261,6 +253,9 @@ class ActiveTurn:
                 delay=seconds,
             )
         )
+
+    async def told(self, text: str) -> None:
+        await self.emit(Notice(text=self._redact(text)))
 
     def sending(self, request: ModelRequest) -> None:
         if self._dispatch.has("hermes_on_model_request"):

@@ -25,6 +25,7 @@ from hermes_core.agent.turn import Turn, TurnResult, run_turn
 from hermes_core.dispatch import Dispatch
 from hermes_core.gate.gate import Gate, Mode
 from hermes_core.route.ask import Route
+from hermes_core.route.chain import Chain
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.store.repair import closing
 from hermes_plugins._approvals import Approver
@@ -44,7 +45,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     """What a session is put together from, by the composition root."""
 
     info: SessionInfo
-    route: Route
+    chain: Chain
     system: str
     tools: tuple[ToolSpec, ...]
     history: list[Message]
@@ -93,7 +94,7 @@ class Session:
     @property
     def model(self) -> str:
         """``provider/model``."""
-        return self._parts.route.label
+        return self._parts.chain.route.label
 
     @property
     def status(self) -> SessionStatus:
@@ -102,7 +103,7 @@ class Session:
         return SessionStatus(
             mode=parts.gate.mode,
             max_turns=parts.max_turns,
-            context_length=parts.route.model.context_length,
+            context_length=parts.chain.route.model.context_length,
             context_used=self._active.context_used if self._active is not None else 0,
         )
 
@@ -129,7 +130,9 @@ class Session:
             raise UsageError("the model is still working.", hint="/stop interrupts it.")
         await self._parts.keeper.note_model(route.label)
         info = msgspec.structs.replace(self._parts.info, model=route.label)
-        self._parts = msgspec.structs.replace(self._parts, route=route, info=info)
+        self._parts = msgspec.structs.replace(
+            self._parts, chain=self._parts.chain.with_route(route), info=info
+        )
 
     def run(self, message: str | Message, *, max_turns: int = 0) -> Run:
         """A turn that answers ``message``; enter it to start.
@@ -246,7 +249,7 @@ class Run:
         active = ActiveTurn(
             turn=secrets.token_hex(4),
             session=parts.info,
-            route=parts.route,
+            chain=parts.chain,
             history=parts.history,
             keeper=parts.keeper,
             executor=parts.executor,
@@ -258,6 +261,7 @@ class Run:
             redact=parts.redact,
         )
         self._active = active
+        parts.chain.begin()
         for reason in self._early:
             active.cancelled.set(reason)
         started = parts.clock.monotonic()
@@ -273,7 +277,7 @@ class Run:
         try:
             await self._opening(active)
             turn = Turn(
-                model=parts.route.model.id,
+                model=parts.chain.route.model.id,
                 system=parts.system,
                 tools=parts.tools,
                 history=parts.history,
@@ -310,7 +314,7 @@ class Run:
         parts.dispatch.emit(
             "hermes_on_turn_start", message=message, session=parts.info, turn=active.turn
         )
-        await active.emit(TurnStarted(message=message, model=parts.route.label))
+        await active.emit(TurnStarted(message=message, model=parts.chain.route.label))
         for note in (*parts.notices, *notes):
             await active.emit(Notice(text=note))
         for call in _unanswered(parts.history):  # a turn that failed between call and result
@@ -326,7 +330,7 @@ class Run:
             await parts.keeper.entitle(title_of(parts.history))
             await parts.keeper.append(
                 [],
-                usage={parts.route.label: result.usage},
+                usage=active.spent or {parts.chain.route.label: result.usage},
                 model_calls=result.model_calls,
                 final=True,
             )
@@ -344,7 +348,7 @@ class Run:
             model_calls=result.model_calls,
             tool_calls=result.tool_calls,
             usage=result.usage,
-            model=parts.route.label,
+            model=active.answered_by or parts.chain.route.label,
             seconds=seconds,
             unsent=unsent,
         )

@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from datetime import datetime
 from functools import partial
 from typing import Protocol, cast
 
@@ -18,7 +19,10 @@ import msgspec
 
 from hermes_core.route.assemble import Assembled, Assembler
 from hermes_core.route.classify import Failure, classify
+from hermes_core.route.credentials import headers_of
+from hermes_core.route.pool import Key, KeyPool
 from hermes_core.route.pricing import priced
+from hermes_core.route.recover import Changes
 from hermes_core.route.retry import RetryPolicy, asked_wait, delay, wait_text
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import Delta, Dialect, Endpoint, ModelRequest
@@ -39,6 +43,8 @@ NEEDS_ANOTHER_REQUEST = frozenset(
     }
 )
 """Reasons for which the same request only fails again."""
+SHORT_WAIT = 15.0
+"""Seconds; a longer pause is not made while another model could answer."""
 RESCHEDULE_SECONDS = 1.0
 """How exactly the pause between deltas is bounded; moving the limit at each delta costs too much."""
 
@@ -54,6 +60,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     dialect_name: str = ""
     address: str = ""
+    keys: KeyPool | None = None
+    """None where no key is needed, or where the endpoint has it already."""
 
 
 class Listener(Protocol):
@@ -72,6 +80,9 @@ class Listener(Protocol):
     async def retrying(self, failure: Failure, attempt: int, seconds: float) -> None:
         """The next attempt comes after a pause."""
 
+    async def told(self, text: str) -> None:
+        """The person should know this: another key or model goes on."""
+
     def sending(self, request: ModelRequest) -> None:
         """An attempt begins."""
 
@@ -87,9 +98,12 @@ class Interruption(Protocol):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back. ``failure`` is why there is no (whole) answer; ``interrupted`` wins over it."""
+    """What came back. ``failure`` is why there is no (whole) answer; ``interrupted`` wins over it.
+    ``shown`` says that some of it was shown, ``label`` who answered."""
 
     assembled: Assembled
+    label: str = ""
+    shown: bool = False
     failure: Failure | None = None
     interrupted: bool = False
     attempts: int = 1
@@ -103,26 +117,47 @@ async def ask(
     clock: Clock,
     policy: RetryPolicy,
     token: str = "",
+    changes: Changes | None = None,
+    waits: bool = True,
 ) -> Answer:
-    """Ask the model once, with retries. Never raises for what a provider does."""
-    attempt = 0
+    """Ask the model once, with retries. Never raises for what a provider does.
+
+    A key that is used up gives way to the next at once, and a request that is refused for what is in
+    it goes again without that (``changes``); neither counts as an attempt. Without ``waits`` somebody
+    else can answer sooner, so only pauses of up to `SHORT_WAIT` are made.
+    """
+    changes = changes or Changes()
+    attempt = extra = 0
+    used: set[str] = set()
+    asked = request
     while True:
         attempt += 1
+        request = changes.apply(asked)
+        endpoint, key = await _with_key(route, used)
         assembler = Assembler(
-            token=f"{token}.{attempt}", dialect=route.dialect_name, provider=route.profile.id
+            token=f"{token}.{attempt + extra}",
+            dialect=route.dialect_name,
+            provider=route.profile.id,
         )
         listener.sending(request)
-        reader = _Reader(route, request, assembler, listener, clock)
-        error = await _until_interrupted(reader.read, listener.cancelled)
+        reader = _Reader(route.dialect, endpoint, request, assembler, listener, clock)
+        error: ProviderError | None = None
+        if endpoint is None:
+            error = await _worn_out(route)
+        else:
+            error = await _until_interrupted(reader.read, listener.cancelled)
         reader.finish()
         assembled = assembler.finish()
         assembled = msgspec.structs.replace(assembled, usage=priced(assembled.usage, route.model))
+        answer = Answer(
+            assembled=assembled, label=route.label, shown=reader.has_shown, attempts=attempt
+        )
         if listener.cancelled.is_set():
-            return Answer(assembled=assembled, interrupted=True, attempts=attempt)
+            return msgspec.structs.replace(answer, interrupted=True)
         if error is None:
             error = _complaint(assembled)
         if error is None:
-            return Answer(assembled=assembled, attempts=attempt)
+            return answer
         failure = classify(
             error,
             profile=route.profile,
@@ -133,19 +168,71 @@ async def ask(
             prompt_tokens=assembled.usage.input,
         )
         await listener.failed(error, failure, attempt)
+        wanted = asked_wait(error.headers, now=clock.now())
+        if key is not None and failure.rotate:
+            await _rest(route, key, failure, error, wanted)
+        if not reader.has_shown and endpoint is not None:
+            others = await _next_key(route, used, key) if failure.rotate else False
+            if others or changes.learn(failure, request):
+                attempt -= 1
+                extra += 1
+                continue
         pause: float | None = None
         may_help = failure.retryable and failure.reason not in NEEDS_ANOTHER_REQUEST
         if may_help and not reader.has_shown and attempt < policy.attempts:
             now = clock.now()
             pause = delay(policy, attempt, headers=error.headers, now=now, random=random.random)
             if pause is None:
-                failure = _with_wait(failure, asked_wait(error.headers, now=now))
+                failure = _with_wait(failure, wanted)
+            elif pause > SHORT_WAIT and not waits and failure.fallback:
+                pause = None
         if pause is None:
-            return Answer(assembled=assembled, failure=failure, attempts=attempt)
+            return msgspec.structs.replace(answer, failure=failure)
         await listener.retrying(failure, attempt, pause)
         await _until_interrupted(partial(clock.sleep, pause), listener.cancelled)
         if listener.cancelled.is_set():
-            return Answer(assembled=assembled, interrupted=True, attempts=attempt)
+            return msgspec.structs.replace(answer, interrupted=True)
+        used.clear()
+
+
+async def _with_key(route: Route, used: set[str]) -> tuple[Endpoint | None, Key | None]:
+    """The endpoint with the key to use now; None for the endpoint when every key rests."""
+    if route.keys is None:
+        return route.endpoint, None
+    key = await route.keys.take(without=used)
+    if key is None:
+        return None, None
+    headers = headers_of(route.profile, key.secret)
+    return msgspec.structs.replace(
+        route.endpoint, headers={**route.endpoint.headers, **headers}
+    ), key
+
+
+async def _next_key(route: Route, used: set[str], key: Key | None) -> bool:
+    """Whether another key of the pool could go on."""
+    if route.keys is None or key is None:
+        return False
+    used.add(key.id)
+    return await route.keys.is_ready(without=used)
+
+
+async def _rest(
+    route: Route, key: Key, failure: Failure, error: ProviderError, wanted: float | None
+) -> None:
+    if route.keys is not None:
+        words = f"{error.message} {error.body}".lower()
+        await route.keys.rest(key, failure.reason, words=words, wait=wanted)
+
+
+async def _worn_out(route: Route) -> ProviderError:
+    """The error of a pool in which every key rests."""
+    assert route.keys is not None
+    back = await route.keys.first_back()
+    count = len(route.keys)
+    when = f"; the first is back at {datetime.fromtimestamp(back):%H:%M:%S}" if back else ""
+    return ProviderError(
+        f"all {count} keys rest{when}", reason="rate_limit" if back else "auth", retryable=False
+    )
 
 
 def _with_wait(failure: Failure, seconds: float | None) -> Failure:
@@ -174,13 +261,15 @@ class _Reader:
 
     def __init__(
         self,
-        route: Route,
+        dialect: Dialect,
+        endpoint: Endpoint | None,
         request: ModelRequest,
         assembler: Assembler,
         listener: Listener,
         clock: Clock,
     ) -> None:
-        self._route = route
+        self._dialect = dialect
+        self._endpoint = endpoint
         self._request = request
         self._assembler = assembler
         self._listener = listener
@@ -188,11 +277,12 @@ class _Reader:
         self.has_shown = False
 
     async def read(self) -> ProviderError | None:
-        limits = self._route.endpoint.timeouts
+        assert self._endpoint is not None
+        limits = self._endpoint.timeouts
         try:
             async with self._clock.timeout(limits.first) as timeout:
                 moved = float("-inf")
-                deltas = self._route.dialect.stream(self._request, self._route.endpoint)
+                deltas = self._dialect.stream(self._request, self._endpoint)
                 async with aclosing(cast("_Closable", deltas)):
                     async for delta in deltas:
                         self._take(delta)

@@ -8,6 +8,7 @@ named here; all facts come from the profiles.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Mapping, Sequence
 from typing import cast
 from urllib.parse import quote, urlsplit
@@ -19,13 +20,15 @@ from hermes_core.declarations import Declarations
 from hermes_core.discovery import Found
 from hermes_core.host import PluginHost
 from hermes_core.route.ask import Route
-from hermes_core.route.credentials import headers_of, key_of, key_source
+from hermes_core.route.credentials import headers_of, key_of, key_source, keys_of
+from hermes_core.route.pool import KeyPool
 from hermes_plugins._catalog import ProviderState
 from hermes_plugins._clock import Clock
 from hermes_plugins._dialects import Dialect, Endpoint
 from hermes_plugins._errors import PluginError, ProviderError, UsageError
 from hermes_plugins._http import HttpClient
 from hermes_plugins._providers import ModelInfo, ProviderProfile
+from hermes_plugins._store import Records
 
 PROBE_SECONDS = 0.3
 """How long a local server may take to accept a connection."""
@@ -52,7 +55,9 @@ class Router:
         http: HttpClient,
         clock: Clock,
         declarations: Declarations,
+        records: Records,
     ) -> None:
+        self._records = records
         self._declarations = declarations
         self._host = host
         self._settings = settings
@@ -352,6 +357,21 @@ class Router:
             dialect_name=name,
             label=f"{profile.id}/{info.id}",
             address=address,
+            keys=self._pool(profile),
+        )
+
+    def _pool(self, profile: ProviderProfile) -> KeyPool | None:
+        """The keys of a provider where there are several; one alone stands in the endpoint."""
+        keys = keys_of(profile, self._settings, self._environ)
+        if len(keys) < 2:
+            return None
+        return KeyPool(
+            profile.id,
+            keys,
+            strategy=self._settings.credentials[profile.id].strategy,
+            records=self._records,
+            clock=self._clock,
+            random=random.random,
         )
 
     async def _model(self, profile: ProviderProfile, model: str) -> ModelInfo:
