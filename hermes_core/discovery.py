@@ -295,7 +295,7 @@ def _host_requirement(requires: Iterable[str]) -> str:
 
 
 def _builtin_distributions() -> Mapping[str, bool]:
-    """The plugins that hermes-host's own extras name, and whether ``default`` does.
+    """The plugins that hermes-host's own extras name, and whether ``default`` or ``vendors`` does.
 
     The prefix of a name means nothing: it is free for everybody.
     """
@@ -310,7 +310,7 @@ def _builtin_distributions() -> Mapping[str, bool]:
         requirement, _, marker = line.partition(";")
         name = _requirement_name(requirement)
         if name.startswith("hermes-plugin-"):
-            is_default = "default" in marker.replace('"', "'").split("'")
+            is_default = bool({"default", "vendors"} & set(marker.replace('"', "'").split("'")))
             found[name] = found.get(name, False) or is_default
     return found
 

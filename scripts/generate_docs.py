@@ -1,4 +1,4 @@
-"""Writes what is made from source: six reference pages, and the code blocks of all others.
+"""Writes what is made from source: seven reference pages, and the code blocks of all others.
 
 ``python scripts/generate_docs.py`` writes them, after those of ``generate_config_docs.py``; with
 ``--check`` both only say whether they are current, with exit status 1 when they are not.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pages import cli, errors, events, hooks, includes, kit, testing
+from pages import cli, errors, events, hooks, includes, kit, providers, testing
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -28,6 +28,7 @@ def texts() -> Iterator[tuple[Path, str]]:
         "events": events,
         "errors": errors,
         "cli": cli,
+        "providers": providers,
     }
     for name, module in made.items():
         yield REFERENCE / f"{name}.md", module.page()

@@ -66,7 +66,7 @@ def test_the_hosts_wheel_has_its_data_files(dist: Path) -> None:
 
 def test_the_extra_all_names_every_built_in_plugin() -> None:
     named = {name for name in EXTRAS["all"] if name.startswith("hermes-plugin-")}
-    assert named | DEFAULT == {project.name for project in PROJECTS[1:]}
+    assert named | DEFAULT | set(EXTRAS["vendors"]) == {project.name for project in PROJECTS[1:]}
 
 
 def test_a_fresh_environment_has_the_command_and_its_version(

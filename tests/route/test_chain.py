@@ -21,7 +21,6 @@ from hermes_plugins import (
 from hermes_plugins.testing import RealClock, ScriptedServer, replies
 from hermes_plugins.testing._host import Asked, HostFactory
 
-
 LEASE = 10.0
 """Seconds between renewals of a session's lease, which are no pause of the route."""
 
