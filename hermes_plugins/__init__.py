@@ -153,6 +153,11 @@ if TYPE_CHECKING:
     from hermes_plugins._tools import ToolResult as ToolResult
     from hermes_plugins._tools import ToolSource as ToolSource
     from hermes_plugins._tools import tool as tool
+    from hermes_plugins._wire import argument_object as argument_object
+    from hermes_plugins._wire import check_status as check_status
+    from hermes_plugins._wire import encode_json as encode_json
+    from hermes_plugins._wire import stated_error as stated_error
+    from hermes_plugins._wire import unreadable_answer as unreadable_answer
 
 # Where each public name lives; a test holds this table, the block above and __all__ together.
 _HOME: dict[str, str] = {
@@ -287,16 +292,21 @@ _HOME: dict[str, str] = {
     "UsageReport": "_dialects",
     "Watched": "_platforms",
     "Writes": "_effects",
+    "argument_object": "_wire",
     "assistant_message": "_messages",
+    "check_status": "_wire",
     "contains_mask": "_redaction",
     "decode_event": "_events",
     "decode_message": "_messages",
     "encode_event": "_events",
+    "encode_json": "_wire",
     "encode_message": "_messages",
     "hookimpl": "_markers",
     "resolve_effects": "_effects",
+    "stated_error": "_wire",
     "tool": "_tools",
     "tool_message": "_messages",
+    "unreadable_answer": "_wire",
     "update_record": "_store",
     "user_message": "_messages",
 }
@@ -433,16 +443,21 @@ __all__ = [
     "UsageReport",
     "Watched",
     "Writes",
+    "argument_object",
     "assistant_message",
+    "check_status",
     "contains_mask",
     "decode_event",
     "decode_message",
     "encode_event",
+    "encode_json",
     "encode_message",
     "hookimpl",
     "resolve_effects",
+    "stated_error",
     "tool",
     "tool_message",
+    "unreadable_answer",
     "update_record",
     "user_message",
 ]

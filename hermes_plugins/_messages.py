@@ -157,7 +157,8 @@ def _known_or_wrapped(part: Mapping[str, Json]) -> Mapping[str, Json]:
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of one or more model calls; ``cost`` in US dollars, None where nobody told it.
 
-    ``input`` includes what was read from the provider's cache, ``cached`` says how much that was.
+    ``input`` includes what was read from the provider's cache and written to it; ``cached`` and
+    ``written`` say how much that was.
     """
 
     input: int = 0
@@ -165,6 +166,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached: int = 0
     reasoning: int = 0
     cost: float | None = None
+    written: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         cost = self.cost if other.cost is None else (self.cost or 0.0) + other.cost
@@ -174,4 +176,5 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             cached=self.cached + other.cached,
             reasoning=self.reasoning + other.reasoning,
             cost=cost,
+            written=self.written + other.written,
         )

@@ -26,6 +26,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     input_price: float | None = None
     output_price: float | None = None
     cached_price: float | None = None
+    write_price: float | None = None
+    """Of what is written to the cache; the input price where it is None."""
 
 
 class Auth(Protocol):

@@ -8,7 +8,7 @@ a test run that does not ask for it is left alone.
 
 from __future__ import annotations
 
-from hermes_plugins.testing import replies
+from hermes_plugins.testing import anthropic, replies
 from hermes_plugins.testing._approver import FakeApprover, Seen
 from hermes_plugins.testing._clock import RealClock, VirtualClock
 from hermes_plugins.testing._command import Command, Ended
@@ -70,6 +70,7 @@ __all__ = [
     "VirtualClock",
     "a_call",
     "a_request",
+    "anthropic",
     "anyio_backend",
     "ask",
     "call_tool",

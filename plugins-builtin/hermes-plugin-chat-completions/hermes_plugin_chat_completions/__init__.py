@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from hermes_plugins import Delta, Endpoint, ModelRequest, ProviderError
+from hermes_plugins import Delta, Endpoint, ModelRequest, ProviderError, check_status
 
 
 class ChatCompletions:
@@ -27,7 +27,6 @@ class ChatCompletions:
         Raises:
             ProviderError: an error status, an error inside the stream, or a broken connection.
         """
-        from .errors import check_status
         from .stream import AnswerDecoder
 
         headers = {"content-type": "application/json", "accept": "text/event-stream"}

@@ -23,9 +23,9 @@ from hermes_plugins import (
     ToolFragment,
     Usage,
     UsageReport,
+    stated_error,
+    unreadable_answer,
 )
-
-from .errors import stated, unreadable
 
 _FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -199,7 +199,7 @@ class AnswerDecoder:
             event = _Event()
         self._take(body)
         if self.error is None and not event.choices:
-            self.error = unreadable(body, self._provider, self._headers)
+            self.error = unreadable_answer(body, self._provider, self._headers)
         elif self.error is None and not self.complete:
             self._finish(_Choice(finish_reason="unknown"))
 
@@ -211,7 +211,7 @@ class AnswerDecoder:
             event = msgspec.convert(json.loads(data), _Event)
         except (ValueError, msgspec.ValidationError):
             if data.strip():
-                self.error = unreadable(data, self._provider, self._headers)
+                self.error = unreadable_answer(data, self._provider, self._headers)
             return None
         self._broken_text = True
         return event
@@ -274,7 +274,7 @@ class AnswerDecoder:
 
     def _fail(self, said: bytes | Mapping[str, Json]) -> None:
         value = _object(said) if isinstance(said, bytes) else said
-        self.error = stated(value, self._provider, self._headers)
+        self.error = stated_error(value, self._provider, self._headers)
 
 
 def usage_of(wire: Mapping[str, Any]) -> Usage:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from operator import is_
 
-import msgspec
-
 from hermes_plugins import (
     ImagePart,
     Json,
@@ -20,9 +18,9 @@ from hermes_plugins import (
     TextPart,
     ToolCall,
     ToolSpec,
+    argument_object,
+    encode_json,
 )
-
-_encode = msgspec.json.Encoder().encode
 
 
 class BodyEncoder:
@@ -50,18 +48,18 @@ class BodyEncoder:
         if request.tools is not self._tools:
             self._tools = request.tools
             tools = [_tool(spec) for spec in request.tools]
-            self._tools_fragment = b'"tools":' + _encoded(tools) + b"," if tools else b""
+            self._tools_fragment = b'"tools":' + encode_json(tools) + b"," if tools else b""
         if request.system != self._system:
             self._system = request.system
             system = {"role": "system", "content": request.system}
-            self._system_fragment = _encoded(system) if request.system else b""
+            self._system_fragment = encode_json(system) if request.system else b""
         if request.reasoning_field != self._reasoning_field:
             self._reasoning_field = request.reasoning_field
             self._messages, self._fragments = [], []
         known = self._known(request.messages)
         del self._messages[known:], self._fragments[known:]
         for message in request.messages[known:]:
-            self._fragments.append(_encoded(_message(message, request.reasoning_field)))
+            self._fragments.append(encode_json(_message(message, request.reasoning_field)))
             self._messages.append(message)
 
     def _known(self, messages: Sequence[Message]) -> int:
@@ -85,7 +83,7 @@ class BodyEncoder:
             fields["max_tokens"] = request.max_output
         fields.update(request.extras)
         kept = {name: value for name, value in fields.items() if value is not None}
-        return _encoded(kept)[:-1] + b"," + self._tools_fragment
+        return encode_json(kept)[:-1] + b"," + self._tools_fragment
 
 
 def _tool(spec: ToolSpec) -> Mapping[str, Json]:
@@ -113,23 +111,8 @@ def _message(message: Message, reasoning_field: str) -> Mapping[str, Json]:
 
 
 def _call(call: ToolCall) -> Mapping[str, Json]:
-    function = {"name": call.name, "arguments": _arguments(call.arguments)}
+    function = {"name": call.name, "arguments": argument_object(call.arguments)}
     return {"id": call.id, "type": "function", "function": function}
-
-
-def _arguments(text: str) -> str:
-    """Arguments that a server can parse.
-
-    Several servers parse the arguments of past calls and refuse the whole request when they are not
-    an object, so what the model got wrong travels as a string inside one.
-    """
-    if not text.strip():
-        return "{}"
-    try:
-        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return _encoded({"unparsed_arguments": text}).decode()
-    return text
 
 
 def _content(message: Message) -> Json:
@@ -163,14 +146,3 @@ def _plain(message: Message) -> str:
 
 def _left_out(kind: str) -> str:
     return f"[{kind} left out: it cannot be sent to this model here]"
-
-
-def _encoded(value: Json) -> bytes:
-    """JSON; a lone half of a surrogate pair, which UTF-8 cannot hold, becomes a replacement mark."""
-    try:
-        return _encode(value)
-    except UnicodeEncodeError:
-        import json
-
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,7 +1,7 @@
-"""Errors: what a server says went wrong, in its own words, whatever form it uses.
+"""What dialects share: errors in the server's own words, and JSON that every server can read.
 
-The forms: OpenAI's ``{"error": {"message", "code"}}``, OpenRouter's with ``metadata`` of the vendor
-behind it, ``{"error": "text"}`` (Ollama), ``{"object": "error", "message"}`` (vLLM), FastAPI's
+The forms of errors: OpenAI's ``{"error": {"message", "code"}}``, OpenRouter's with ``metadata`` of the
+vendor behind it, ``{"error": "text"}`` (Ollama), ``{"object": "error", "message"}`` (vLLM), FastAPI's
 ``{"detail"}``, ``error_type`` and ``error_message`` (Venice), and web pages of firewalls.
 """
 
@@ -12,11 +12,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from hermes_plugins import HttpResponse, Json, ProviderError
+from hermes_plugins._errors import ProviderError
+from hermes_plugins._http import HttpResponse
+from hermes_plugins._messages import Json
 
 READ_LIMIT = 64_000
 """Bytes of an error body that are read."""
 _SHOWN = 500
+_encode = msgspec.json.Encoder().encode
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -41,7 +44,9 @@ async def check_status(response: HttpResponse, provider: str) -> None:
     )
 
 
-def stated(value: Mapping[str, Json], provider: str, headers: Mapping[str, str]) -> ProviderError:
+def stated_error(
+    value: Mapping[str, Json], provider: str, headers: Mapping[str, str]
+) -> ProviderError:
     """The error that a decoded body or event of a 200 answer states; its own code is the status."""
     error = value.get("error")
     code = error.get("code") if isinstance(error, dict) else value.get("code")
@@ -57,7 +62,7 @@ def stated(value: Mapping[str, Json], provider: str, headers: Mapping[str, str])
     )
 
 
-def unreadable(body: bytes, provider: str, headers: Mapping[str, str]) -> ProviderError:
+def unreadable_answer(body: bytes, provider: str, headers: Mapping[str, str]) -> ProviderError:
     """For a success whose body is a web page, or anything else but an answer."""
     who = provider or "the server"
     if page := _page(body):
@@ -76,6 +81,32 @@ def unreadable(body: bytes, provider: str, headers: Mapping[str, str]) -> Provid
         retryable=True,
         hint=hint,
     )
+
+
+def encode_json(value: Json) -> bytes:
+    """JSON; a lone half of a surrogate pair, which UTF-8 cannot hold, becomes a replacement mark."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        import json
+
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def argument_object(text: str) -> str:
+    """The arguments of a past call as a server can read them: the JSON text of an object.
+
+    Several servers parse them and refuse the whole request when they are none, so what the model got
+    wrong travels as a string inside one.
+    """
+    if not text.strip():
+        return "{}"
+    try:
+        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return encode_json({"unparsed_arguments": text}).decode()
+    return text
 
 
 def _words_of(body: bytes) -> str:
