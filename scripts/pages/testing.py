@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from types import ModuleType
 
 from hermes_plugins import testing
-from hermes_plugins.testing import replies
+from hermes_plugins.testing import anthropic, replies
 from pages import source
 from pages.kit import entry
 
@@ -29,7 +30,7 @@ _AUTOMATIC = ("anyio_backend", "hermes_home", "no_outside_network")
 
 def page() -> str:
     """The text."""
-    names = [name for name in testing.__all__ if name != "replies"]
+    names = [name for name in testing.__all__ if not inspect.ismodule(getattr(testing, name))]
     values = {name: getattr(testing, name) for name in names}
     suites = [name for name in names if name.endswith("Conformance")]
     fixtures = [
@@ -41,9 +42,11 @@ def page() -> str:
     parts += ["## Conformance suites\n", *(_suite(name, values[name]) for name in suites)]
     parts.append("## Values and helpers")
     parts += ["\n".join(entry(name, values[name])) for name in rest]
-    parts.append("## Replies\n\n" + source.prose(replies))
-    parts.append("`from hermes_plugins.testing import replies`")
-    parts += ["\n".join(_reply(name, function)) for name, function in _replies()]
+    for module in (replies, anthropic):
+        name = module.__name__.rpartition(".")[2]
+        parts.append(f"## Replies: {name}\n\n" + source.prose(module))
+        parts.append(f"`from hermes_plugins.testing import {name}`")
+        parts += ["\n".join(_reply(name, function)) for name, function in _replies(module)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
@@ -77,9 +80,9 @@ def _suite(name: str, suite: type) -> str:
     return "\n\n".join([head, "\n".join(given), "It checks that", "\n".join(tests)])
 
 
-def _replies() -> Iterator[tuple[str, object]]:
-    for name, function in vars(replies).items():
-        is_own = getattr(function, "__module__", "") == replies.__name__
+def _replies(module: ModuleType) -> Iterator[tuple[str, object]]:
+    for name, function in vars(module).items():
+        is_own = getattr(function, "__module__", "") == module.__name__
         if inspect.isfunction(function) and is_own and not name.startswith("_"):
             yield name, function
 
