@@ -15,7 +15,7 @@ from typing import get_args, get_origin
 
 import msgspec
 
-from hermes_core.config_edit import inline
+from hermes_core.config_text import inline
 from hermes_core.config_schema import ALIASES, Settings
 from hermes_core.config_tree import Field, describe, fields_of, is_struct, kind_of
 

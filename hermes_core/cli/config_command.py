@@ -261,7 +261,7 @@ def _missing(config: Config, name: str) -> Problem:
 
 
 def _is_secret(key: str) -> bool:
-    field = trees.field_at(Settings, canonical_key(key))
+    field = trees.field_at(Settings, canonical_key(key).split("."))
     return (field is not None and field.secret) or trees.is_secret_name(key)
 
 
