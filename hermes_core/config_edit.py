@@ -159,11 +159,11 @@ def _alone(home: Path) -> Iterator[None]:
 def _checked(key: str, text: str, schemas: Mapping[str, type[Section]]) -> str:
     """A value as YAML in one line, after its type was checked."""
     field = layers.find_field(key, schemas)
-    if trees.is_struct(trees.kind_of(field.hint)):
+    if trees.is_struct(field.kind):
         raise UsageError(f"{key} is a section.", hint=f"Set a key inside it: {key}.…")
     origin = Origin("command line")
     item = trees.written(text, origin)
-    if trees.kind_of(field.hint) is str:
+    if field.kind is str:
         item = Node(text, text=text, origin=origin)
     if "${" in text:
         return inline(trees.plain(item) if isinstance(item.value, (list, dict)) else text)

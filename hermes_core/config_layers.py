@@ -27,8 +27,10 @@ _MAX_BYTES = 1 << 20
 _VARIABLES = {"HERMES_WRITE_SAFE_ROOT": "gate.write_root"}
 _REFERENCE = lazy(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NOT_TAKEN = "is not taken from a project's file"
-# The names in the aliases, split.
-_ALIASES = tuple((tuple(old.split(".")), tuple(new.split("."))) for old, new in ALIASES)
+# `model: NAME` is its name.
+_EXACT = {"model": "model.name"} | {old: new for old, new in ALIASES if "NAME" not in old}
+_RENAMED = {tuple(old.split(".")): tuple(new.split(".")) for old, new in _EXACT.items()}
+_NAMED = [(old.split("."), new.split(".")) for old, new in ALIASES if "NAME" in old]
 
 
 def file_layer(path: Path, layer: str, found: Found) -> Tree | None:
@@ -172,22 +174,20 @@ def tighten(
     not filled in. The rest field of a section is passed over: its owner asks for it later.
     """
     taken: Tree = {}
-    passed: set[Key] = set()
+    sections: dict[Key, Field] = {(): trees.root_of(schema)}
     for inner, item in project.items():
-        if inner[:-1] in passed:
-            passed.add(inner)
+        above = sections.get(inner[:-1])
+        if above is None:
             continue
+        field = trees.inside(above, inner[-1])
         full = f"{key}.{dotted(inner)}" if key else dotted(inner)
-        field = trees.field_at(schema, inner)
-        kind = trees.kind_of(field.hint) if field is not None and not field.rest else None
-        if trees.is_section(item) and trees.is_struct(kind):
-            taken[inner] = item
-            continue
-        passed.add(inner)
         if field is None:
             _ignore(full, item, _NOT_TAKEN, found)
-        elif kind is None or item.value is None:
+        elif field.rest or item.value is None:
             continue
+        elif trees.is_section(item) and trees.is_struct(field.kind):
+            sections[inner] = field
+            taken[inner] = item
         elif not field.project:
             _ignore(full, item, _NOT_TAKEN, found)
         elif (value := _tighter(field, item, lower.get(inner), full, found)) is not None:
@@ -196,13 +196,11 @@ def tighten(
 
 
 def _canonical(key: Key) -> Key:
-    if key == ("model",):
-        return ("model", "name")
-    for old, new in _ALIASES:
-        if len(old) == len(key) and all(a in ("NAME", b) for a, b in zip(old, key, strict=True)):
-            names = {"NAME": key[old.index("NAME")]} if "NAME" in old else {}
-            return tuple(names.get(name, name) for name in new)
-    return key
+    for old, new in _NAMED:
+        if len(key) == len(old) and all(a in ("NAME", b) for a, b in zip(old, key, strict=True)):
+            name = key[old.index("NAME")]
+            return tuple(name if one == "NAME" else one for one in new)
+    return _RENAMED.get(key, key)
 
 
 def _field_at(key: Key, schemas: Mapping[str, type[Section]]) -> Field | None:

@@ -19,6 +19,7 @@ from typing import (
     TypeGuard,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
 )
@@ -96,6 +97,7 @@ class Field(msgspec.Struct, frozen=True):
 
     name: str
     hint: object
+    kind: object
     default: object = None
     description: str = ""
     project: bool = False
@@ -115,6 +117,7 @@ def fields_of(schema: type[msgspec.Struct]) -> Mapping[str, Field]:
         found[item.name] = Field(
             name=item.name,
             hint=item.type,
+            kind=kind_of(item.type),
             default=item.default_factory() if has_factory else item.default,
             description=next((meta.description for meta in metas if meta.description), ""),
             project="project" in marks,
@@ -124,18 +127,45 @@ def fields_of(schema: type[msgspec.Struct]) -> Mapping[str, Field]:
     return found
 
 
+def root_of(schema: type[msgspec.Struct]) -> Field:
+    """A schema as the field that its own fields are in."""
+    return Field(name="", hint=schema, kind=schema)
+
+
 def field_at(schema: type[msgspec.Struct], key: Iterable[str]) -> Field | None:
     """The field, or the entry of a mapping, that a key names; None when there is none."""
-    field: Field | None = Field(name="", hint=schema)
+    field: Field | None = root_of(schema)
     for name in key:
-        field = _inside(field, name) if field is not None else None
+        field = inside(field, name) if field is not None else None
     return field
+
+
+def inside(field: Field, name: str) -> Field | None:
+    """What a section, or a mapping, holds under a name; None when there is no such thing."""
+    kind = field.kind
+    fields = fields_of(kind) if is_struct(kind) else {}
+    inner = fields.get(name)
+    if inner is None or inner.rest:
+        inner = next((one for one in fields.values() if one.rest), None)
+        if inner is not None:
+            place = (*field.place, inner.name)
+            return inside(msgspec.structs.replace(inner, place=place), name)
+        if not is_mapping(kind) and kind is not object:
+            return None
+        hint = get_args(kind)[1] if is_mapping(kind) else object
+        inner = Field(name="NAME", hint=hint, kind=kind_of(hint), rest=field.rest)
+    return msgspec.structs.replace(
+        inner,
+        place=(*field.place, name),
+        secret=inner.secret or field.secret,
+        project=inner.project or field.project,
+    )
 
 
 def names_in(schema: type[msgspec.Struct], key: Iterable[str]) -> list[str]:
     """The names that may stand in a section; none where any may."""
     field = field_at(schema, key)
-    kind = kind_of(field.hint) if field is not None else None
+    kind = field.kind if field is not None else None
     return [one.name for one in fields_of(kind).values() if not one.rest] if is_struct(kind) else []
 
 
@@ -248,28 +278,25 @@ def merge(layers: Iterable[Tree]) -> Tree:
 
 def fit(schema: type[S], tree: Tree, key: str, found: Found) -> S:
     """``tree``, which stands at ``key``, as a struct; what does not fit has its default."""
-    values: dict[str, Any] = {}
-    passed: set[Key] = set()
+    values: dict[str, object] = {}
+    known: dict[Key, Field] = {(): root_of(schema)}
     for inner, item in tree.items():
-        if inner[:-1] in passed:
-            passed.add(inner)
+        above = known.get(inner[:-1])
+        if above is None:  # already told
             continue
         full = f"{key}.{dotted(inner)}" if key else dotted(inner)
-        field = field_at(schema, inner)
+        field = inside(above, inner[-1])
         if field is None:
             found.append(_unknown(full, names_in(schema, inner[:-1]), item.origin))
-        value = _fit_field(field, item, full, found) if field is not None else msgspec.UNSET
-        if field is None or value is msgspec.UNSET:
-            passed.add(inner)
             continue
-        section = values
-        for name in field.place[:-1]:
-            section = section.setdefault(name, {})
-        section[field.place[-1]] = value
+        value = _fit_field(field, item, full, found)
+        if value is not msgspec.UNSET:
+            known[inner] = field
+            _place(values, field.place, value)
     try:
-        return msgspec.convert(values, schema)
-    except msgspec.ValidationError as error:  # a check of the section's own
-        found.append(Problem("error", f"{key}: {error}.", key, _first(tree)))
+        return cast("S", _built(schema, values))
+    except (TypeError, ValueError) as error:  # a check of the section's own
+        found.append(Problem("error", f"{key}: {error}.", key, next(iter(tree.values())).origin))
         return schema()
 
 
@@ -330,30 +357,8 @@ def is_secret_name(key: str) -> bool:
     return bool(_SECRET_NAME.search(key.rpartition(".")[2]))
 
 
-def _inside(field: Field, name: str) -> Field | None:
-    """What a section, or a mapping, holds under a name."""
-    kind = kind_of(field.hint)
-    fields = fields_of(kind) if is_struct(kind) else {}
-    inner = fields.get(name)
-    if inner is None or inner.rest:
-        inner = next((one for one in fields.values() if one.rest), None)
-        if inner is not None:
-            place = (*field.place, inner.name)
-            return _inside(msgspec.structs.replace(inner, place=place), name)
-        if not is_mapping(kind) and kind is not object:
-            return None
-        hint = get_args(kind)[1] if is_mapping(kind) else object
-        inner = Field(name="NAME", hint=hint, rest=field.rest)
-    return msgspec.structs.replace(
-        inner,
-        place=(*field.place, name),
-        secret=inner.secret or field.secret,
-        project=inner.project or field.project,
-    )
-
-
 def _fit_field(field: Field, item: Node, key: str, found: Found) -> object:
-    kind = kind_of(field.hint)
+    kind = field.kind
     has_names = is_struct(kind) or is_mapping(kind)
     if item.value is None:
         # A name with nothing behind it is there all the same.
@@ -364,6 +369,24 @@ def _fit_field(field: Field, item: Node, key: str, found: Found) -> object:
     if has_names:
         return _reject(kind, item, key, found)
     return fit_value(field.hint, item, key, found)
+
+
+def _place(values: dict[str, Any], place: Key, value: object) -> None:
+    for name in place[:-1]:
+        values = values.setdefault(name, {})
+    values[place[-1]] = value
+
+
+def _built(hint: object, value: object) -> object:
+    """A fitted value with its structs made; cheaper than msgspec's, which reads all types first."""
+    kind = kind_of(hint)
+    if is_mapping(kind) and isinstance(value, dict):
+        inner = get_args(kind)[1]
+        return {name: _built(inner, item) for name, item in value.items()}
+    if not is_struct(kind) or not isinstance(value, dict):
+        return value
+    fields = fields_of(kind)
+    return kind(**{name: _built(fields[name].hint, item) for name, item in value.items()})
 
 
 def _unknown(key: str, known: Iterable[str], origin: Origin) -> Problem:
@@ -407,10 +430,6 @@ def _metas(hint: object) -> list[msgspec.Meta]:
     if get_origin(hint) in (Union, UnionType):
         return [meta for option in get_args(hint) for meta in _metas(option)]
     return []
-
-
-def _first(tree: Tree) -> Origin:
-    return next((item.origin for item in tree.values()), Origin())
 
 
 def _parsed(text: str, origin: Origin) -> Node | None:
