@@ -20,10 +20,8 @@ from hermes_core.config_text import append_text, inline, read_tree, set_text, un
 from hermes_core.config_tree import Found, Key, Node, Origin
 from hermes_core.filelock import lock
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, write_whole
-from hermes_core.patterns import lazy
 from hermes_plugins import ConfigError, Paths, Section, UsageError
 
-_VARIABLE = lazy(r"[A-Z][A-Z0-9_]*")
 _NO_SCHEMAS: Mapping[str, type[Section]] = {}
 
 
@@ -44,7 +42,7 @@ def set_value(
         UsageError: the key is unknown, the value does not fit, or the file is broken, not writable,
             or written in a way that cannot be edited here. Nothing was changed.
     """
-    if is_variable(key, declared_env):
+    if layers.is_variable(key, declared_env):
         if not text or "\0" in text:
             raise UsageError(
                 f"No value for {key}.", hint=f"To remove it: hermes config unset {key}"
@@ -85,7 +83,7 @@ def unset_value(paths: Paths, key: str, *, declared_env: Collection[str] = ()) -
     Raises:
         UsageError: as `set_value`.
     """
-    if is_variable(key, declared_env):
+    if layers.is_variable(key, declared_env):
         file = paths.home / SECRETS_FILE
         return _rewrite(file, lambda before: dotenv.unset_variable(before, key), mode=0o600)
     file = paths.home / SETTINGS_FILE
@@ -100,22 +98,6 @@ def replace_text(paths: Paths, before: str, after: str) -> bool:
     """
     file = paths.home / SETTINGS_FILE
     return _rewrite(file, lambda text: after if text == before else None)
-
-
-def is_variable(key: str, declared_env: Collection[str]) -> bool:
-    """Whether a key is a variable of .env.
-
-    Raises:
-        UsageError: it looks like one, but nothing installed declares it.
-    """
-    if not _VARIABLE.fullmatch(key) or key in declared_env:
-        return bool(_VARIABLE.fullmatch(key))
-    meant = trees.near(key, declared_env)
-    hint = "`hermes config schema` lists the settings; `hermes plugins list` what is installed."
-    raise UsageError(
-        f"No installed provider, platform or tool knows the variable {key}.",
-        hint=f"Did you mean {meant}?" if meant else hint,
-    )
 
 
 def _rewrite(file: Path, change: Callable[[str], str | None], *, mode: int | None = None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ _PREFIX = "HERMES_"
 _MAX_BYTES = 1 << 20
 # Older names of single settings.
 _VARIABLES = {"HERMES_WRITE_SAFE_ROOT": "gate.write_root"}
+_VARIABLE = lazy(r"[A-Z][A-Z0-9_]*")
 _REFERENCE = lazy(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NOT_TAKEN = "is not taken from a project's file"
 # `model: NAME` is its name.
@@ -158,6 +159,22 @@ def find_field(key: str, schemas: Mapping[str, type[Section]]) -> Field:
     if field is None:
         raise UsageError(f"There is no setting {key}. {_meant(names, schemas)}")
     return field
+
+
+def is_variable(key: str, declared_env: Collection[str]) -> bool:
+    """Whether a key is a variable of .env.
+
+    Raises:
+        UsageError: it looks like one, but nothing installed declares it.
+    """
+    if not _VARIABLE.fullmatch(key) or key in declared_env:
+        return bool(_VARIABLE.fullmatch(key))
+    meant = trees.near(key, declared_env)
+    hint = "`hermes config schema` lists the settings; `hermes plugins list` what is installed."
+    raise UsageError(
+        f"No installed provider, platform or tool knows the variable {key}.",
+        hint=f"Did you mean {meant}?" if meant else hint,
+    )
 
 
 def interpolate(tree: Tree, environ: Mapping[str, str], found: Found) -> Tree:

@@ -15,8 +15,8 @@ from typing import get_args, get_origin
 
 import msgspec
 
-from hermes_core.config_text import inline
 from hermes_core.config_schema import ALIASES, Settings
+from hermes_core.config_text import inline
 from hermes_core.config_tree import Field, describe, fields_of, is_struct, kind_of
 
 ROOT = Path(__file__).resolve().parent.parent

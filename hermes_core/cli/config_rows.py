@@ -12,7 +12,7 @@ from hermes_core.config import Config
 from hermes_core.config_tree import Found, Key, Node, Origin, Tree, dotted
 from hermes_plugins import ConfigSection
 
-_HIDDEN = "********"
+HIDDEN = "********"
 _REFERENCE = re.compile(r"\$\{\w+\}")
 _NOTHING = Node(None)
 
@@ -72,7 +72,7 @@ def visible(value: object, item: Node, name: str, *, secret: bool) -> object:
     if item.source and (not secret or _REFERENCE.fullmatch(item.source)):
         return item.source
     is_secret = secret or (isinstance(value, str) and bool(value) and trees.is_secret_name(name))
-    return _HIDDEN if is_secret else value
+    return HIDDEN if is_secret else value
 
 
 def _rows(settings: msgspec.Struct, tree: Tree, above: str = "") -> Iterator[tuple[Key, Row]]:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
+from hermes_core import filelock
 from hermes_core.store import database, writer
 from hermes_core.store.sqlite import Lease, Store
 from hermes_plugins import StoreError, user_message
