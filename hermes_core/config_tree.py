@@ -106,25 +106,38 @@ class Field(msgspec.Struct, frozen=True):
     place: Key = ()
 
 
+# A line of a section's docstring, below its first paragraph.
+_MEANING = lazy(r"(?m)^[ \t]*(\w+): (.+)$")
+
+
 @functools.cache
 def fields_of(schema: type[msgspec.Struct]) -> Mapping[str, Field]:
     """The fields of a schema by name, in order."""
     found = {}
+    meanings = dict(_MEANING.findall((schema.__doc__ or "").partition("\n\n")[2]))
     for item in msgspec.structs.fields(schema):
         metas = [meta for meta in get_args(item.type)[1:] if isinstance(meta, msgspec.Meta)]
         marks = {key: True for meta in metas for key, on in (meta.extra or {}).items() if on}
         has_factory = item.default is msgspec.NODEFAULT and callable(item.default_factory)
+        written = next((meta.description for meta in metas if meta.description), "")
         found[item.name] = Field(
             name=item.name,
             hint=item.type,
             kind=kind_of(item.type),
             default=item.default_factory() if has_factory else item.default,
-            description=next((meta.description for meta in metas if meta.description), ""),
+            description=written or meanings.get(item.name, ""),
             project="project" in marks,
             secret="secret" in marks,
             rest="rest" in marks,
         )
     return found
+
+
+def summary(kind: object) -> str:
+    """What a section, or each entry of a mapping, is: the first paragraph of its docstring."""
+    kind = kind_of(get_args(kind)[1]) if is_mapping(kind) else kind
+    text = (kind.__doc__ or "").partition("\n\n")[0] if is_struct(kind) else ""
+    return " ".join(text.split()).replace("``", "`")
 
 
 def root_of(schema: type[msgspec.Struct]) -> Field:
@@ -201,13 +214,11 @@ def node(value: object, origin: Origin) -> Node:
     return Node(str(value), text=str(value), origin=origin)
 
 
-def plain(tree: Node, *, source: bool = False) -> object:
-    """A node as a plain value; with ``source``, texts as they were before ``${NAME}`` was filled in."""
+def plain(tree: Node) -> object:
+    """A node as a plain value."""
     if isinstance(tree.value, dict):
-        return {name: plain(item, source=source) for name, item in tree.value.items()}
-    if isinstance(tree.value, list):
-        return [plain(item, source=source) for item in tree.value]
-    return tree.source if source and tree.source else tree.value
+        return {name: plain(item) for name, item in tree.value.items()}
+    return [plain(item) for item in tree.value] if isinstance(tree.value, list) else tree.value
 
 
 # No sign and no leading zero to lose: +49… and 0123 are texts.
@@ -338,15 +349,27 @@ def near(name: str, known: Iterable[str]) -> str:
 
 def describe(hint: object) -> str:
     """What a type takes, in words."""
-    kind = kind_of(hint)
-    if get_origin(kind) is Literal:
-        return "one of " + ", ".join(map(str, get_args(kind)))
-    if get_origin(kind) in (tuple, list):
-        return "a list" + _limits(hint)
+    from msgspec import inspect
+
+    kind: Any = kind_of(hint)
     if is_struct(kind) or is_mapping(kind):
         return "a section"
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(str, get_args(kind)))
     words = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-    return words.get(kind, "a value") + _limits(hint) if isinstance(kind, type) else "a value"
+    word = "a list" if get_origin(kind) in (tuple, list) else words.get(kind, "a value")
+    info: Any = inspect.type_info(hint)
+    while isinstance(info, (inspect.Metadata, inspect.UnionType)):
+        options = info.types if isinstance(info, inspect.UnionType) else [info.type]
+        info = next(one for one in options if not isinstance(one, inspect.NoneType))
+    names = {"ge": "at least", "gt": "above", "le": "at most", "pattern": "matching"}
+    limits = [(more, getattr(info, name, None)) for name, more in names.items()]
+    told = [
+        f"{more} {at if isinstance(at, str) else f'{at:g}'}"
+        for more, at in limits
+        if at is not None
+    ]
+    return f"{word} {' and '.join(told)}".rstrip()
 
 
 _SECRET_NAME = lazy(r"(?i)(api_?key|token(?!s)|secret|passw|authorization|^key$)")
@@ -410,26 +433,6 @@ def _shown(key: str, item: Node) -> str:
     if not isinstance(item.value, str):  # a number is one, though a text may look like it
         return item.text
     return repr(item.text if len(item.text) <= 60 else item.text[:57] + "…")
-
-
-def _limits(hint: object) -> str:
-    """The limits among a type's notes, in words."""
-    names = {"ge": "at least", "gt": "above", "le": "at most"}
-    words = []
-    for meta in _metas(hint):
-        limits = {name: getattr(meta, name) for name in names}
-        words += [f"{names[name]} {at:g}" for name, at in limits.items() if at is not None]
-        words += [f"matching {meta.pattern}"] if meta.pattern is not None else []
-    return " " + " and ".join(words) if words else ""
-
-
-def _metas(hint: object) -> list[msgspec.Meta]:
-    own = [one for one in get_args(hint)[1:] if isinstance(one, msgspec.Meta)]
-    if get_origin(hint) is Annotated:
-        return _metas(get_args(hint)[0]) + own
-    if get_origin(hint) in (Union, UnionType):
-        return [meta for option in get_args(hint) for meta in _metas(option)]
-    return []
 
 
 def _parsed(text: str, origin: Origin) -> Node | None:

@@ -65,14 +65,14 @@ def read_inline(text: str, origin: Origin) -> Node | None:
     return Node(tree.value, origin=origin)
 
 
-def compose(text: str, loader: type = _LOADER) -> yaml.Node | None:
+def compose(text: str) -> yaml.Node | None:
     """PyYAML's nodes of one document.
 
     Raises:
         Unreadable: the text is not YAML, or holds more than one document.
     """
     try:
-        reader = loader(text)
+        reader = _LOADER(text)
         try:
             root: yaml.Node | None = reader.get_single_node()
         finally:

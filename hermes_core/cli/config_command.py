@@ -14,6 +14,7 @@ from typing import Any
 import click
 import msgspec
 
+from hermes_core import config_schema
 from hermes_core import config_tree as trees
 from hermes_core.cli.config_explain import explain as explain_setting
 from hermes_core.cli.config_explain import explain_variable, lines
@@ -262,6 +263,11 @@ def json_schema(schemas: Mapping[str, type[Section]] = _NO_SCHEMAS) -> dict[str,
     whole = msgspec.json.schema(Settings, schema_hook=_any_value)
     definitions = whole["$defs"]
     for name, definition in definitions.items():
+        described = getattr(config_schema, name)
+        definition["description"] = trees.summary(described)
+        for field in trees.fields_of(described).values():
+            meaning = field.description or trees.summary(field.kind)
+            definition["properties"][field.name]["description"] = meaning
         section = {"ToolsetsSettings": "sets", "PluginsSettings": "sections"}.get(name)
         if section is not None:
             definition["additionalProperties"] = definition["properties"].pop(section)[

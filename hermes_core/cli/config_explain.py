@@ -153,9 +153,7 @@ def _inside(field: Field, key: str, sections: Mapping[str, ConfigSection]) -> Ma
 
 
 def _meaning(field: Field) -> str:
-    kind = trees.kind_of(get_args(field.kind)[1]) if trees.is_mapping(field.kind) else field.kind
-    text = field.description or (kind.__doc__ if trees.is_struct(kind) else "") or ""
-    return " ".join(text.split()).replace("``", "`").rstrip(".")
+    return (field.description or trees.summary(field.kind)).rstrip(".")
 
 
 def _change(field: Field, key: str, written: Sequence[Written]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from hermes_core.config import Config, load_config, read_config
 from hermes_core.config_schema import BY_FACE, KeySettings, Settings, Toolset
-from hermes_core.config_tree import Origin, plain
+from hermes_core.config_tree import Origin
 from hermes_core.paths import resolve_paths
 from hermes_plugins import ConfigError, Meta, Paths, Section
 
@@ -332,7 +332,7 @@ def test_references_are_filled_in_from_dotenv_and_the_environment_wins(
     assert config.settings.agent.name == "${FIRST}"
     assert config.secrets == {"FIRST": "one", "BOTH": "file", "TURNS": "12"}
     assert config.environ == {"FIRST": "one", "BOTH": "real", "TURNS": "12"}
-    assert plain(config.tree["model", "name"], source=True) == "${FIRST}/${BOTH}"
+    assert config.tree["model", "name"].source == "${FIRST}/${BOTH}"
 
 
 def test_a_reference_to_nothing_is_an_error_with_its_line(load: Load) -> None:
