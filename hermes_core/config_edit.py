@@ -16,11 +16,11 @@ from hermes_core import config_layers as layers
 from hermes_core import config_tree as trees
 from hermes_core import dotenv
 from hermes_core.config_schema import ALIASES
-from hermes_core.config_text import append_text, inline, read_tree, set_text, unset_text
+from hermes_core.config_text import inline, read_tree, set_text, unset_text
 from hermes_core.config_tree import Found, Key, Node, Origin
 from hermes_core.filelock import lock
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, write_whole
-from hermes_plugins import ConfigError, Paths, Section, UsageError
+from hermes_plugins import Paths, Section, UsageError
 
 _NO_SCHEMAS: Mapping[str, type[Section]] = {}
 
@@ -72,7 +72,7 @@ def append_value(paths: Paths, key: str, item: str) -> bool:
         if found:
             raise UsageError(f"{file}: {found[0].message}", hint="Nothing was changed.")
         texts = listed if isinstance(listed, tuple) else ()
-        return append_text(before, names, [*texts, item]) if item not in texts else None
+        return set_text(before, names, inline([*texts, item])) if item not in texts else None
 
     return _rewrite(file, append)
 
@@ -164,15 +164,7 @@ def _written_as(file: Path, text: str, key: str) -> Key:
     Raises:
         ConfigError: the file is broken.
     """
-    try:
-        tree = read_tree(text)
-    except ConfigError as error:
-        raise ConfigError(
-            error.message.partition(": ")[2] if error.line else error.message,
-            file=str(file),
-            line=error.line,
-            hint="Nothing was changed; mend that line first.",
-        ) from error
+    tree = read_tree(text, str(file))
     key = layers.canonical_key(key)
     if key == "model.name" and isinstance(tree.get(("model",), Node(None)).value, str):
         return ("model",)

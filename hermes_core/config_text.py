@@ -22,7 +22,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.resolver import VersionedResolver
 
 from hermes_core import config_tree as trees
-from hermes_core.config_tree import Found, Key, Origin, Tree
+from hermes_core.config_tree import Found, Key, Tree
 from hermes_core.config_yaml import read_yaml
 from hermes_core.patterns import lazy
 from hermes_plugins import UsageError
@@ -40,51 +40,39 @@ _COMMENT = lazy(r"(^|\s)#")
 _Change = Callable[[CommentedMap, Callable[[str], Any]], None]
 
 
-def read_tree(text: str) -> Tree:
+def read_tree(text: str, file: str = "") -> Tree:
     """What a text says, by the keys as they are spelled there.
 
     Raises:
         ConfigError: it is broken; says where.
     """
     found: Found = []
-    read = read_yaml(text, layer="user", file="", found=found)
+    read = read_yaml(text, layer="user", file=file, found=found)
     if read is None:
-        raise found[0].error()
+        error = found[0].error()
+        error.hint = "Nothing was changed; mend that line first."
+        raise error
     return trees.flat(read)
 
 
 def set_text(text: str, key: Key, value: str) -> str:
-    """``text`` with a value, given as YAML in one line, at a key.
+    """``text`` with a value, given as YAML in one line, at a key. What a list has more is added to it.
 
     Raises:
         UsageError: the place is written in a way that cannot be edited here.
     """
 
     def change(root: CommentedMap, read: Callable[[str], Any]) -> None:
-        section = _section(root, key[:-1])
+        section, new = _section(root, key[:-1]), read(value)
+        old = section.get(key[-1])
+        if isinstance(old, CommentedSeq) and isinstance(new, list) and new[: len(old)] == old:
+            old.extend(new[len(old) :])
+            return
         section[key[-1]] = None  # else the style of the old text would be the new one's
-        section[key[-1]] = read(value)
+        section[key[-1]] = new
 
     written = read_tree(f"value: {value}")
     return _edited(text, change, key, {inner[1:]: item for inner, item in written.items()})
-
-
-def append_text(text: str, key: Key, items: Sequence[str]) -> str:
-    """``text`` with a list at a key, which holds all of the items but the last.
-
-    Raises:
-        UsageError: as `set_text`.
-    """
-
-    def change(root: CommentedMap, read: Callable[[str], Any]) -> None:
-        section = _section(root, key[:-1])
-        listed = section.get(key[-1])
-        if isinstance(listed, CommentedSeq):
-            listed.append(read(inline(items[-1])))
-        else:
-            section[key[-1]] = read(inline(items))
-
-    return _edited(text, change, key, {(): trees.node(items, Origin())})
 
 
 def unset_text(text: str, key: Key) -> str | None:

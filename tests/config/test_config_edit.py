@@ -149,6 +149,7 @@ def test_unsetting_the_last_value_removes_its_sections_but_no_comment_of_theirs(
         ("---\na: 1\n...\n", "b", "2", "---\na: 1\nb: 2\n"),
         ("a: +491\nb: 0o7 # c\n", "a", "x", "a: x\nb: 0o7 # c\n"),
         ("a: 'x'\n", "a", "5", "a: 5\n"),
+        ("a:\n- b # why\n# c\nd: 1\n", "a", "[b, c]", "a:\n- b # why\n- c\n# c\nd: 1\n"),
         ("# nothing yet\n", "a.b", "1", "# nothing yet\na:\n  b: 1\n"),
     ],
 )
