@@ -20,7 +20,7 @@ from hermes_core import config_layers as layers
 from hermes_core import config_tree as trees
 from hermes_core import dotenv
 from hermes_core.config_schema import Settings
-from hermes_core.config_tree import Found, Node, Origin, Problem
+from hermes_core.config_tree import Found, Node, Origin, Problem, Tree
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE
 from hermes_plugins import Paths, Section
 
@@ -41,9 +41,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     secrets: Mapping[str, str]
     problems: tuple[Problem, ...]
-    layers: tuple[Node, ...]
-    tree: Node
-    project: Node
+    layers: tuple[Tree, ...]
+    tree: Tree
+    project: Tree
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -52,17 +52,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     def origin(self, key: str) -> Origin:
         """Where the value that counts was written."""
-        found = trees.at(self.tree, key)
+        found = self.tree.get(tuple(key.split(".")))
         return found.origin if found is not None else Origin()
-
-    def explain(self, key: str) -> str:
-        """Every layer that sets a key, one a line, the one that counts last."""
-        found = [trees.at(layer, key) for layer in self.layers]
-        lines = [f"{item.origin}: {self._shown(key, item)}" for item in found if item is not None]
-        field = trees.field_at(Settings, key)
-        if field is not None and field.name != "NAME" and not trees.is_struct(field.hint):
-            lines.insert(0, f"default: {field.default!r}")
-        return "\n".join(lines)
 
     def plugin_names(self) -> tuple[str, ...]:
         """The plugins that have a section of their own."""
@@ -77,32 +68,45 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: a value does not fit, or a key is unknown.
         """
         found: Found = []
-        value, _ = self._plugin_values(name, schema, inherits, found)
+        value, _ = self.plugin_values(name, schema, found, inherits=inherits)
         for item in found:
             if item.severity != "note":
                 raise item.error()
         return value
 
     def plugin_values(
-        self, name: str, schema: type[S], *, inherits: Mapping[str, str] = _INHERITS
-    ) -> tuple[S, Node]:
-        """As `plugin_section`, but without unknown keys, and with where its values were written.
-
-        Raises:
-            ConfigError: a value does not fit.
-        """
-        found: Found = []
-        values = self._plugin_values(name, schema, inherits, found)
-        for item in found:
-            if item.severity == "error":
-                raise item.error()
-        return values
+        self,
+        name: str,
+        schema: type[S],
+        found: Found,
+        *,
+        inherits: Mapping[str, str] = _INHERITS,
+    ) -> tuple[S, Tree]:
+        """The section ``plugins.NAME``, and where its values were written."""
+        tree = trees.merge(self.plugin_layers(name, schema, found))
+        if "overrides" not in trees.fields_of(schema):
+            tree = layers.without(tree, ("overrides",))
+        section = trees.fit(schema, tree, f"plugins.{name}", found)
+        for field, key in inherits.items():
+            if tree.get((field,), Node(None)).value is None:
+                value = functools.reduce(getattr, key.split("."), self.settings)
+                section = msgspec.structs.replace(section, **{field: value})
+                written = self.tree.get(tuple(key.split(".")))
+                tree |= {(field,): written} if written is not None else {}
+        return section, tree
 
     def check_plugin(self, name: str, schema: type[Section]) -> tuple[Problem, ...]:
         """What there is to tell about ``plugins.NAME``, for ``hermes config check``."""
         found: Found = []
-        self._plugin_values(name, schema, _INHERITS, found)
+        self.plugin_values(name, schema, found)
         return tuple(found)
+
+    def plugin_layers(self, name: str, schema: type[Section], found: Found) -> tuple[Tree, ...]:
+        """As ``layers``, what stands in ``plugins.NAME``; what a project may not set is in ``found``."""
+        user, _, *above = (_section(layer, name) for layer in self.layers)
+        asked = _section(self.project, name)
+        project = layers.tighten(schema, asked, user, key=f"plugins.{name}", found=found)
+        return user, project, *above
 
     def plugin_overrides(self, name: str) -> tuple[str, ...]:
         """``plugins.NAME.overrides``: built-in tools that the plugin may replace.
@@ -111,39 +115,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: it is no list of names.
         """
         found: Found = []
-        tree = trees.merge(_section(layer, name) for layer in self.layers)
-        listed = trees.at(tree, "overrides") or Node(None)
-        value = trees.fit(tuple[str, ...], listed, f"plugins.{name}.overrides", found)
+        listed = _section(self.tree, name).get(("overrides",), Node(None))
+        if listed.value is None:
+            return ()
+        value = trees.fit_value(tuple[str, ...], listed, f"plugins.{name}.overrides", found)
         if found:
             raise found[0].error()
         return value if isinstance(value, tuple) else ()
-
-    def _plugin_values(
-        self, name: str, schema: type[S], inherits: Mapping[str, str], found: Found
-    ) -> tuple[S, Node]:
-        tree = self._plugin_tree(name, schema, found)
-        value = trees.fit(schema, tree, f"plugins.{name}", found)
-        section = value if isinstance(value, schema) else schema()
-        for field, key in inherits.items():
-            if trees.at(tree, field) is None:
-                value = functools.reduce(getattr, key.split("."), self.settings)
-                section = msgspec.structs.replace(section, **{field: value})
-                written = trees.at(self.tree, key)
-                tree = trees.put(tree, field, written) if written is not None else tree
-        return section, tree
-
-    def _plugin_tree(self, name: str, schema: type[Section], found: Found) -> Node:
-        user, _, *above = [_section(layer, name) for layer in self.layers]
-        asked = _section(self.project, name)
-        project = layers.tighten(schema, asked, user, key=f"plugins.{name}", found=found)
-        tree = trees.merge([user, project, *above])
-        return tree if "overrides" in trees.fields_of(schema) else trees.drop(tree, "overrides")
-
-    def _shown(self, key: str, item: Node) -> str:
-        field = trees.field_at(Settings, key)
-        if (field is not None and field.secret) or trees.is_secret_name(key):
-            return "(secret)"
-        return repr(trees.plain(item, source=True))
 
 
 def load_config(
@@ -176,33 +154,36 @@ def read_config(
     cwd: Path,
     environ: Mapping[str, str],
     overrides: Mapping[str, object] = _NOTHING,
+    text: str | None = None,
 ) -> Config:
-    """As `load_config`, but errors are among the problems, and what they touch has its default."""
+    """As `load_config`, but errors are among the problems, and what they touch has its default.
+
+    ``text`` is read in place of the user's file.
+    """
     found: Found = []
     secrets = _read_secrets(paths.home / SECRETS_FILE, found)
     merged = {**secrets, **environ}
     file = paths.home / SETTINGS_FILE
-    user = layers.file_layer(file, "user", found) or Node({})
-    user = layers.interpolate(user, merged, "", found)
+    text = layers.read_text(file, "user", found) if text is None else text
+    user = layers.text_layer(text, file, "user", found) if text is not None else None
+    user = layers.interpolate(user or {}, merged, found)
     project_file = layers.find_project_file(cwd, file)
-    project = project_file and layers.file_layer(project_file, "project", found)
-    project = project or Node({})
+    project = layers.file_layer(project_file, "project", found) if project_file else None
     kept = (
         user,
-        layers.tighten(Settings, project, user, key="", found=found),
+        layers.tighten(Settings, project or {}, user, key="", found=found),
         layers.environment_layer(merged, found),
         layers.override_layer(overrides, found),
     )
     tree = trees.merge(kept)
-    settings = trees.fit(Settings, tree, "", found)
     return Config(
-        settings=settings if isinstance(settings, Settings) else Settings(),
+        settings=trees.fit(Settings, tree, "", found),
         environ=merged,
         secrets=secrets,
         problems=tuple(found),
         layers=kept,
         tree=tree,
-        project=project,
+        project=project or {},
     )
 
 
@@ -229,10 +210,7 @@ def _read_secrets(path: Path, found: Found) -> dict[str, str]:
     return secrets
 
 
-def _section(layer: Node, name: str) -> Node:
-    """``plugins.NAME`` of a layer; variables write the ``-`` of a name as ``_``."""
-    plugins = layer.value.get("plugins") if isinstance(layer.value, dict) else None
-    inside = plugins.value if plugins is not None else None
-    if not isinstance(inside, dict):
-        return Node(None)
-    return inside.get(name) or inside.get(name.replace("-", "_")) or Node(None)
+def _section(tree: Tree, name: str) -> Tree:
+    """What stands in ``plugins.NAME``; variables write the ``-`` of a name as ``_``."""
+    spelled = (("plugins", name), ("plugins", name.replace("-", "_")))
+    return {key[2:]: item for key, item in tree.items() if key[:2] in spelled and len(key) > 2}

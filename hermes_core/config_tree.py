@@ -1,7 +1,8 @@
 """Settings before they have types: values that know where they were written, and how they get types.
 
-A layer of settings is a tree of `Node`. `fit` checks a tree against a schema and makes its structs,
-collecting everything that is wrong instead of stopping at the first. config.py puts layers together.
+A layer of settings is a flat `Tree`: every section and every value by its key, a section before what is
+in it. `fit` checks a tree against a schema and makes its structs, collecting everything that is wrong
+instead of stopping at the first. config.py puts layers together.
 """
 
 from __future__ import annotations
@@ -10,12 +11,25 @@ import functools
 import json
 from collections.abc import Iterable, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 
 from hermes_core.patterns import lazy
 from hermes_plugins import ConfigError
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -52,18 +66,15 @@ class Problem(msgspec.Struct, frozen=True):
 
     def error(self) -> ConfigError:
         """The exception that says the same."""
+        place = self.origin
         return ConfigError(
-            self.message,
-            file=self.origin.file,
-            line=self.origin.line,
-            key=self.key,
-            hint=self.hint,
+            self.message, file=place.file, line=place.line, key=self.key, hint=self.hint
         )
 
 
 class Node(msgspec.Struct, frozen=True):
     """A value of one layer. ``text`` is a scalar as it stands there, after ``${NAME}`` was filled in;
-    ``source`` is the text before, where there was one to fill in."""
+    ``source`` is the text before, where there was one to fill in. In a `Tree` a section is ``{}``."""
 
     value: Value
     text: str = ""
@@ -72,36 +83,49 @@ class Node(msgspec.Struct, frozen=True):
 
 
 Value: TypeAlias = "bool | int | float | str | list[Node] | dict[str, Node] | None"
+Key: TypeAlias = "tuple[str, ...]"
+Tree: TypeAlias = "dict[Key, Node]"
 Found: TypeAlias = "list[Problem]"
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field of a schema."""
+    """A field of a schema, or an entry of one of its mappings, whose name is NAME.
+
+    ``place`` is where its value goes in the schema's struct; a ``rest`` field takes the keys of its
+    section that are no fields.
+    """
 
     name: str
     hint: object
-    default: object
-    description: str
-    project: bool
-    secret: bool
-    rest: bool
+    kind: object
+    default: object = None
+    description: str = ""
+    project: bool = False
+    secret: bool = False
+    rest: bool = False
+    place: Key = ()
+
+
+# A line of a section's docstring, below its first paragraph.
+_MEANING = lazy(r"(?m)^[ \t]*(\w+): (.+)$")
 
 
 @functools.cache
 def fields_of(schema: type[msgspec.Struct]) -> Mapping[str, Field]:
     """The fields of a schema by name, in order."""
     found = {}
+    meanings = dict(_MEANING.findall((schema.__doc__ or "").partition("\n\n")[2]))
     for item in msgspec.structs.fields(schema):
         metas = [meta for meta in get_args(item.type)[1:] if isinstance(meta, msgspec.Meta)]
         marks = {key: True for meta in metas for key, on in (meta.extra or {}).items() if on}
-        default = item.default
-        if default is msgspec.NODEFAULT and item.default_factory is not msgspec.NODEFAULT:
-            default = item.default_factory()
+        has_factory = item.default is msgspec.NODEFAULT and callable(item.default_factory)
+        written = next((meta.description for meta in metas if meta.description), "")
         found[item.name] = Field(
             name=item.name,
             hint=item.type,
-            default=default,
-            description=next((meta.description for meta in metas if meta.description), ""),
+            kind=kind_of(item.type),
+            default=item.default_factory() if has_factory else item.default,
+            description=written or meanings.get(item.name, ""),
             project="project" in marks,
             secret="secret" in marks,
             rest="rest" in marks,
@@ -109,26 +133,53 @@ def fields_of(schema: type[msgspec.Struct]) -> Mapping[str, Field]:
     return found
 
 
-def field_at(schema: type[msgspec.Struct], key: str) -> Field | None:
-    """The field, or the value of a mapping, that a dotted key names; None when there is none."""
-    field = Field(
-        name="", hint=schema, default=None, description="", project=False, secret=False, rest=False
-    )
-    for name in key.split("."):
-        kind = kind_of(field.hint)
-        if is_struct(kind):
-            fields = fields_of(kind)
-            known = fields.get(name)
-            if known is None or known.rest:
-                known = next((item for item in fields.values() if item.rest), None)
-                known = known and _inside(known)
-        else:
-            known = _inside(field) if _is_mapping(kind) or kind is object else None
-        if known is None:
-            return None
-        secret, project = known.secret or field.secret, known.project or field.project
-        field = msgspec.structs.replace(known, secret=secret, project=project)
+def summary(kind: object) -> str:
+    """What a section, or each entry of a mapping, is: the first paragraph of its docstring."""
+    kind = kind_of(get_args(kind)[1]) if is_mapping(kind) else kind
+    text = (kind.__doc__ or "").partition("\n\n")[0] if is_struct(kind) else ""
+    return " ".join(text.split()).replace("``", "`")
+
+
+def root_of(schema: type[msgspec.Struct]) -> Field:
+    """A schema as the field that its own fields are in."""
+    return Field(name="", hint=schema, kind=schema)
+
+
+def field_at(schema: type[msgspec.Struct], key: Iterable[str]) -> Field | None:
+    """The field, or the entry of a mapping, that a key names; None when there is none."""
+    field: Field | None = root_of(schema)
+    for name in key:
+        field = inside(field, name) if field is not None else None
     return field
+
+
+def inside(field: Field, name: str) -> Field | None:
+    """What a section, or a mapping, holds under a name; None when there is no such thing."""
+    kind = field.kind
+    fields = fields_of(kind) if is_struct(kind) else {}
+    inner = fields.get(name)
+    if inner is None or inner.rest:
+        inner = next((one for one in fields.values() if one.rest), None)
+        if inner is not None:
+            place = (*field.place, inner.name)
+            return inside(msgspec.structs.replace(inner, place=place), name)
+        if not is_mapping(kind) and kind is not object:
+            return None
+        hint = get_args(kind)[1] if is_mapping(kind) else object
+        inner = Field(name="NAME", hint=hint, kind=kind_of(hint), rest=field.rest)
+    return msgspec.structs.replace(
+        inner,
+        place=(*field.place, name),
+        secret=inner.secret or field.secret,
+        project=inner.project or field.project,
+    )
+
+
+def names_in(schema: type[msgspec.Struct], key: Iterable[str]) -> list[str]:
+    """The names that may stand in a section; none where any may."""
+    field = field_at(schema, key)
+    kind = field.kind if field is not None else None
+    return [one.name for one in fields_of(kind).values() if not one.rest] if is_struct(kind) else []
 
 
 def kind_of(hint: object) -> object:
@@ -146,6 +197,11 @@ def is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
+def is_mapping(kind: object) -> bool:
+    """Whether a kind is a section with names of the user's own."""
+    return get_origin(kind) is dict
+
+
 def node(value: object, origin: Origin) -> Node:
     """A plain value as a node."""
     if isinstance(value, Mapping):
@@ -158,13 +214,11 @@ def node(value: object, origin: Origin) -> Node:
     return Node(str(value), text=str(value), origin=origin)
 
 
-def plain(tree: Node, *, source: bool = False) -> object:
-    """A node as a plain value; with ``source``, texts as they were before ``${NAME}`` was filled in."""
+def plain(tree: Node) -> object:
+    """A node as a plain value."""
     if isinstance(tree.value, dict):
-        return {name: plain(item, source=source) for name, item in tree.value.items()}
-    if isinstance(tree.value, list):
-        return [plain(item, source=source) for item in tree.value]
-    return tree.source if source and tree.source else tree.value
+        return {name: plain(item) for name, item in tree.value.items()}
+    return [plain(item) for item in tree.value] if isinstance(tree.value, list) else tree.value
 
 
 # No sign and no leading zero to lose: +49… and 0123 are texts.
@@ -186,193 +240,136 @@ def scalar(text: str, origin: Origin) -> Node:
     return Node(value, text=text, origin=origin)
 
 
-def at(tree: Node, key: str) -> Node | None:
-    """The node that a dotted key names."""
-    found: Node | None = tree
-    for name in key.split("."):
-        if found is None or not isinstance(found.value, dict):
-            return None
-        found = found.value.get(name)
-    return found
+def written(text: str, origin: Origin) -> Node:
+    """A text from outside a file: a scalar, or a list or mapping as JSON or YAML in one line."""
+    return _parsed(text, origin) or scalar(text, origin)
 
 
-def put(tree: Node, key: str, value: Node) -> Node:
-    """``tree`` with ``value`` at a dotted key."""
-    name, _, rest = key.partition(".")
-    inside = dict(tree.value) if isinstance(tree.value, dict) else {}
-    below = inside.get(name) or Node({}, origin=value.origin)
-    inside[name] = put(below, rest, value) if rest else value
-    return msgspec.structs.replace(tree, value=inside)
+def dotted(key: Iterable[str]) -> str:
+    """A key as people write it."""
+    return ".".join(key)
 
 
-def drop(tree: Node, key: str) -> Node:
-    """``tree`` without a dotted key, and without the sections that are empty then."""
-    name, _, rest = key.partition(".")
-    inside = dict(tree.value) if isinstance(tree.value, dict) else {}
-    if rest and name in inside:
-        inside[name] = drop(inside[name], rest)
-    if not rest or (name in inside and inside[name].value == {}):
-        inside.pop(name, None)
-    return msgspec.structs.replace(tree, value=inside)
+def flat(item: Node, key: Key = ()) -> Tree:
+    """A node as a tree, below a key."""
+    if not isinstance(item.value, dict):
+        return {key: item}
+    tree = {key: msgspec.structs.replace(item, value={})} if key else {}
+    for name, inner in item.value.items():
+        tree |= flat(inner, (*key, name))
+    return tree
 
 
-def merge(layers: Iterable[Node]) -> Node:
+def is_section(item: Node | None) -> bool:
+    """Whether what stands at a key of a tree is a section."""
+    return item is not None and item.value == {}
+
+
+def put(tree: Tree, key: Key, item: Node) -> None:
+    """Set a key in ``tree``."""
+    for end in range(1, len(key)):
+        if not is_section(tree.get(key[:end])):
+            tree[key[:end]] = Node({}, origin=item.origin)
+    tree |= flat(item, key)
+
+
+def merge(layers: Iterable[Tree]) -> Tree:
     """Layers as one tree: later ones win, sections are joined, an empty value sets nothing."""
-    merged = Node({})
+    merged: Tree = {}
     for layer in layers:
-        merged = _merge(merged, layer)
+        for key, item in layer.items():
+            old = merged.get(key)
+            if old is not None and (item.value is None or (is_section(item) and is_section(old))):
+                continue
+            if is_section(old):
+                merged = {other: it for other, it in merged.items() if other[: len(key)] != key}
+            merged[key] = item
     return merged
 
 
-def _merge(lower: Node, upper: Node) -> Node:
-    if upper.value is None:
-        return lower
-    if not isinstance(lower.value, dict) or not isinstance(upper.value, dict):
-        return upper
-    joined = dict(lower.value)
-    for name, item in upper.value.items():
-        joined[name] = _merge(joined[name], item) if name in joined else item
-    return Node(joined, origin=upper.origin)
+def fit(schema: type[S], tree: Tree, key: str, found: Found) -> S:
+    """``tree``, which stands at ``key``, as a struct; what does not fit has its default."""
+    values: dict[str, object] = {}
+    known: dict[Key, Field] = {(): root_of(schema)}
+    for inner, item in tree.items():
+        above = known.get(inner[:-1])
+        if above is None:  # already told
+            continue
+        full = f"{key}.{dotted(inner)}" if key else dotted(inner)
+        field = inside(above, inner[-1])
+        if field is None:
+            found.append(_unknown(full, names_in(schema, inner[:-1]), item.origin))
+            continue
+        value = _fit_field(field, item, full, found)
+        if value is not msgspec.UNSET:
+            known[inner] = field
+            _place(values, field.place, value)
+    try:
+        return cast("S", _built(schema, values))
+    except (TypeError, ValueError) as error:  # a check of the section's own
+        found.append(Problem("error", f"{key}: {error}.", key, next(iter(tree.values())).origin))
+        return schema()
 
 
-def fit(hint: object, tree: Node, key: str, found: Found) -> object:
-    """``tree`` as a value of type ``hint``; `msgspec.UNSET` where it sets nothing or does not fit."""
-    kind = kind_of(hint)
-    if tree.value is None:
+def fit_value(hint: Any, item: Node, key: str, found: Found) -> object:
+    """A value as ``hint`` wants it; `msgspec.UNSET`, and the reason in ``found``, if it does not fit."""
+    kind, value, before = kind_of(hint), plain(item), len(found)
+    of_text = kind is str or (get_origin(kind) is Literal and isinstance(get_args(kind)[0], str))
+    if _is_list(kind):
+        items = _parsed(item.text, item.origin) or item
+        if isinstance(items.value, list):
+            inner = get_args(kind)[0]
+            fitted = [
+                fit_value(inner, one, f"{key}[{i}]", found) for i, one in enumerate(items.value)
+            ]
+            value = [one for one in fitted if one is not msgspec.UNSET]
+    elif is_struct(kind) and isinstance(item.value, dict):
+        return fit(kind, flat(item), key, found)
+    elif of_text and not isinstance(value, (list, dict)):
+        value = item.text
+    elif kind is bool:
+        value = {"true": True, "false": False}.get(item.text.lower(), item.text)
+    elif kind in (int, float) and isinstance(value, str):
+        value = scalar(value.strip(), item.origin).value
+    if any(one.severity == "error" for one in found[before:]):
         return msgspec.UNSET
-    if is_struct(kind):
-        return _fit_section(kind, tree, key, found)
-    if _is_mapping(kind):
-        return _fit_mapping(kind, tree, key, found)
-    if get_origin(kind) is list or (get_origin(kind) is tuple and get_args(kind)[-1] is ...):
-        return _fit_list(hint, kind, tree, key, found)
-    if kind in (str, bool, int, float) or get_origin(kind) is Literal:
-        return _fit_scalar(hint, kind, tree, key, found)
-    return _convert(plain(tree), hint, tree, key, found)
+    try:
+        # msgspec itself would take "inf" for a number and 1 for true.
+        return msgspec.convert(value, hint, strict=kind in (bool, int, float))
+    except msgspec.ValidationError:
+        return _reject(hint, item, key, found)
 
 
-def unknown(key: str, known: Iterable[str], origin: Origin) -> Problem:
-    """A key that means nothing, and the known one that it looks like."""
+def near(name: str, known: Iterable[str]) -> str:
+    """The known name that a mistyped one looks like; "" when there is none."""
     from difflib import get_close_matches
 
-    section, _, name = key.rpartition(".")
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    prefix = f"{section}." if section else ""
-    hint = f"Did you mean {prefix}{near[0]}?" if near else "See `hermes config schema`."
-    return Problem("warning", f"unknown key {key}; it has no effect.", key, origin, hint)
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), "")
 
 
 def describe(hint: object) -> str:
     """What a type takes, in words."""
-    kind = kind_of(hint)
+    from msgspec import inspect
+
+    kind: Any = kind_of(hint)
+    if is_struct(kind) or is_mapping(kind):
+        return "a section"
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(map(str, get_args(kind)))
-    if get_origin(kind) in (tuple, list):
-        return "a list" + _limits(hint)
-    if is_struct(kind) or _is_mapping(kind):
-        return "a section"
     words = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-    return words.get(kind, "a value") + _limits(hint) if isinstance(kind, type) else "a value"
-
-
-def parse_inline(text: str, origin: Origin) -> Node | None:
-    """A list or mapping that stands in a text, as JSON or as YAML in one line; None when none does."""
-    if text[:1] not in ("[", "{"):
-        return None
-    try:
-        return node(json.loads(text), origin)
-    except (ValueError, RecursionError):
-        from hermes_core import config_yaml
-
-        return config_yaml.read_inline(text, origin)
-
-
-def _fit_section(schema: type[msgspec.Struct], tree: Node, key: str, found: Found) -> object:
-    if not isinstance(tree.value, dict):
-        return _reject(schema, tree, key, found)
-    fields = fields_of(schema)
-    rest = next((item for item in fields.values() if item.rest), None)
-    values: dict[str, object] = {}
-    others: dict[str, Node] = {}
-    for name, item in tree.value.items():
-        field = fields.get(name)
-        if field is not None and not field.rest:
-            value = fit(field.hint, item, _join(key, name), found)
-            if isinstance(value, dict) and isinstance(field.default, dict):
-                value = field.default | value
-            if value is not msgspec.UNSET:
-                values[name] = value
-        elif rest is not None:
-            others[name] = item
-        else:
-            known = [item.name for item in fields.values()]
-            found.append(unknown(_join(key, name), known, item.origin))
-    if rest is not None and others:
-        values[rest.name] = fit(rest.hint, Node(others, origin=tree.origin), key, found)
-    return schema(**values)
-
-
-def _fit_mapping(kind: object, tree: Node, key: str, found: Found) -> object:
-    if not isinstance(tree.value, dict):
-        return _reject(kind, tree, key, found)
-    inner = get_args(kind)[1]
-    fitted = {}
-    for name, item in tree.value.items():
-        value = fit(inner, item, _join(key, name), found)
-        value = _empty(kind_of(inner)) if item.value is None else value
-        if value is not msgspec.UNSET:
-            fitted[name] = value
-    return fitted
-
-
-def _empty(kind: object) -> object:
-    """What a name with nothing behind it stands for in a mapping."""
-    if is_struct(kind):
-        return kind()
-    return {} if _is_mapping(kind) else None if kind is object else msgspec.UNSET
-
-
-def _fit_list(hint: object, kind: object, tree: Node, key: str, found: Found) -> object:
-    items = tree
-    if isinstance(tree.value, str):
-        items = parse_inline(tree.value, tree.origin) or tree
-    if not isinstance(items.value, list):
-        return _reject(hint, tree, key, found)
-    inner, before = get_args(kind)[0], len(found)
-    fitted = [fit(inner, item, f"{key}[{i}]", found) for i, item in enumerate(items.value)]
-    if len(found) > before:
-        return msgspec.UNSET
-    return _convert([item for item in fitted if item is not msgspec.UNSET], hint, tree, key, found)
-
-
-def _fit_scalar(hint: object, kind: object, tree: Node, key: str, found: Found) -> object:
-    value: object = tree.value
-    if isinstance(value, (list, dict)):
-        return _reject(hint, tree, key, found)
-    if kind is bool:
-        value = {"true": True, "false": False}.get(tree.text.lower())
-    elif kind is str or (get_origin(kind) is Literal and isinstance(get_args(kind)[0], str)):
-        value = tree.text
-    elif isinstance(value, str):
-        value = scalar(value.strip(), tree.origin).value
-    # msgspec would also take "inf" for a number, which `scalar` leaves a text.
-    if value is None or (isinstance(value, str) and kind in (int, float)):
-        return _reject(hint, tree, key, found)
-    return _convert(value, hint, tree, key, found)
-
-
-def _convert(value: object, hint: Any, tree: Node, key: str, found: Found) -> object:
-    try:
-        return msgspec.convert(value, hint, strict=False)
-    except msgspec.ValidationError:
-        return _reject(hint, tree, key, found)
-
-
-def _reject(hint: object, tree: Node, key: str, found: Found) -> object:
-    got = _shown(key, tree)
-    message = f"{key} must be {describe(hint)}, not {got}."
-    found.append(Problem("error", message, key, tree.origin))
-    return msgspec.UNSET
+    word = "a list" if get_origin(kind) in (tuple, list) else words.get(kind, "a value")
+    info: Any = inspect.type_info(hint)
+    while isinstance(info, (inspect.Metadata, inspect.UnionType)):
+        options = info.types if isinstance(info, inspect.UnionType) else [info.type]
+        info = next(one for one in options if not isinstance(one, inspect.NoneType))
+    names = {"ge": "at least", "gt": "above", "le": "at most", "pattern": "matching"}
+    limits = [(more, getattr(info, name, None)) for name, more in names.items()]
+    told = [
+        f"{more} {at if isinstance(at, str) else f'{at:g}'}"
+        for more, at in limits
+        if at is not None
+    ]
+    return f"{word} {' and '.join(told)}".rstrip()
 
 
 _SECRET_NAME = lazy(r"(?i)(api_?key|token(?!s)|secret|passw|authorization|^key$)")
@@ -383,46 +380,71 @@ def is_secret_name(key: str) -> bool:
     return bool(_SECRET_NAME.search(key.rpartition(".")[2]))
 
 
-def _shown(key: str, tree: Node) -> str:
-    if isinstance(tree.value, (dict, list)):
-        return "a section" if isinstance(tree.value, dict) else "a list"
-    if is_secret_name(key) or tree.source:
+def _fit_field(field: Field, item: Node, key: str, found: Found) -> object:
+    kind = field.kind
+    has_names = is_struct(kind) or is_mapping(kind)
+    if item.value is None:
+        # A name with nothing behind it is there all the same.
+        none = None if kind is object else msgspec.UNSET
+        return msgspec.UNSET if field.name != "NAME" else {} if has_names else none
+    if is_section(item) and (has_names or kind is object):
+        return dict(field.default) if isinstance(field.default, dict) else {}
+    if has_names:
+        return _reject(kind, item, key, found)
+    return fit_value(field.hint, item, key, found)
+
+
+def _place(values: dict[str, Any], place: Key, value: object) -> None:
+    for name in place[:-1]:
+        values = values.setdefault(name, {})
+    values[place[-1]] = value
+
+
+def _built(hint: object, value: object) -> object:
+    """A fitted value with its structs made; cheaper than msgspec's, which reads all types first."""
+    kind = kind_of(hint)
+    if is_mapping(kind) and isinstance(value, dict):
+        inner = get_args(kind)[1]
+        return {name: _built(inner, item) for name, item in value.items()}
+    if not is_struct(kind) or not isinstance(value, dict):
+        return value
+    fields = fields_of(kind)
+    return kind(**{name: _built(fields[name].hint, item) for name, item in value.items()})
+
+
+def _unknown(key: str, known: Iterable[str], origin: Origin) -> Problem:
+    section, dot, name = key.rpartition(".")
+    meant = near(name, known)
+    hint = f"Did you mean {section}{dot}{meant}?" if meant else "See `hermes config schema`."
+    return Problem("warning", f"unknown key {key}; it has no effect.", key, origin, hint)
+
+
+def _reject(hint: object, item: Node, key: str, found: Found) -> object:
+    message = f"{key} must be {describe(hint)}, not {_shown(key, item)}."
+    found.append(Problem("error", message, key, item.origin))
+    return msgspec.UNSET
+
+
+def _shown(key: str, item: Node) -> str:
+    if isinstance(item.value, (dict, list)):
+        return "a section" if isinstance(item.value, dict) else "a list"
+    if is_secret_name(key) or item.source:
         return "what is there"
-    if not isinstance(tree.value, str):  # a number is one, though a text may look like it
-        return tree.text
-    return repr(tree.text if len(tree.text) <= 60 else tree.text[:57] + "…")
+    if not isinstance(item.value, str):  # a number is one, though a text may look like it
+        return item.text
+    return repr(item.text if len(item.text) <= 60 else item.text[:57] + "…")
 
 
-def _limits(hint: object) -> str:
-    """The limits among a type's notes, in words."""
-    words = []
-    for meta in _metas(hint):
-        words += [f"at least {meta.ge:g}"] if meta.ge is not None else []
-        words += [f"above {meta.gt:g}"] if meta.gt is not None else []
-        words += [f"at most {meta.le:g}"] if meta.le is not None else []
-        words += [f"matching {meta.pattern}"] if meta.pattern is not None else []
-    return " " + " and ".join(words) if words else ""
+def _parsed(text: str, origin: Origin) -> Node | None:
+    if text[:1] not in ("[", "{"):
+        return None
+    try:
+        return node(json.loads(text), origin)
+    except (ValueError, RecursionError):
+        from hermes_core.config_yaml import read_inline
+
+        return read_inline(text, origin)
 
 
-def _metas(hint: object) -> list[msgspec.Meta]:
-    if get_origin(hint) is Annotated:
-        own = [meta for meta in get_args(hint)[1:] if isinstance(meta, msgspec.Meta)]
-        return _metas(get_args(hint)[0]) + own
-    if get_origin(hint) in (Union, UnionType):
-        return [meta for option in get_args(hint) for meta in _metas(option)]
-    return []
-
-
-def _inside(field: Field) -> Field:
-    """What a mapping field holds under a name, as a field."""
-    kind = kind_of(field.hint)
-    hint = get_args(kind)[1] if _is_mapping(kind) else object
-    return msgspec.structs.replace(field, name="NAME", hint=hint, default=None, rest=False)
-
-
-def _is_mapping(kind: object) -> bool:
-    return get_origin(kind) is dict
-
-
-def _join(key: str, name: str) -> str:
-    return f"{key}.{name}" if key else name
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) is list or (get_origin(kind) is tuple and get_args(kind)[-1] is ...)

@@ -39,40 +39,35 @@ def read_yaml(text: str, *, layer: str, file: str, found: list[Problem]) -> Node
     try:
         root = compose(text)
         tree = _Reading(layer, file).read(root, 0) if root is not None else Node({})
+        if tree.value is not None and not isinstance(tree.value, dict):
+            raise Unreadable("this is not a list of `key: value` lines.", 1)
     except Unreadable as error:
-        origin = Origin(layer, file, error.line)
         hint = "Nothing was read from it; mend that line."
-        found.append(Problem("error", str(error), "", origin, hint))
+        found.append(Problem("error", str(error), "", Origin(layer, file, error.line), hint))
         return None
-    if tree.value is None:
-        return Node({}, origin=tree.origin)
-    if not isinstance(tree.value, dict):
-        origin = Origin(layer, file, 1)
-        found.append(Problem("error", "this is not a list of `key: value` lines.", "", origin))
-        return None
-    return tree
+    return tree if tree.value is not None else Node({}, origin=tree.origin)
 
 
 def read_inline(text: str, origin: Origin) -> Node | None:
     """A list or mapping in a text from elsewhere; None when the text is neither."""
     try:
         root = compose(text)
-        if not isinstance(root, yaml.CollectionNode):
-            return None
-        tree = _Reading(origin.layer, origin.file).read(root, 0)
+        tree = _Reading(origin.layer, origin.file).read(root, 0) if root is not None else None
     except Unreadable:
+        return None
+    if tree is None or not isinstance(tree.value, (list, dict)):
         return None
     return Node(tree.value, origin=origin)
 
 
-def compose(text: str, loader: type = _LOADER) -> yaml.Node | None:
+def compose(text: str) -> yaml.Node | None:
     """PyYAML's nodes of one document.
 
     Raises:
         Unreadable: the text is not YAML, or holds more than one document.
     """
     try:
-        reader = loader(text)
+        reader = _LOADER(text)
         try:
             root: yaml.Node | None = reader.get_single_node()
         finally:
@@ -122,10 +117,8 @@ class _Reading:
             if not isinstance(name, yaml.ScalarNode) or name.tag == _CORE + "merge":
                 raise Unreadable("a key must be a plain name.", line)
             if name.value in values:
-                message = (
-                    f"the key {name.value} stands twice, in lines {lines[name.value]} and {line}."
-                )
-                raise Unreadable(message, line)
+                places = f"in lines {lines[name.value]} and {line}"
+                raise Unreadable(f"the key {name.value} stands twice, {places}.", line)
             lines[name.value] = line
             read = self.read(value, depth + 1)
             # What a key holds is said to stand in the line of the key, also when a block begins below.

@@ -11,13 +11,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args, get_origin
+from typing import Annotated, get_args, get_origin
 
 import msgspec
 
-from hermes_core.config_edit import inline
 from hermes_core.config_schema import ALIASES, Settings
-from hermes_core.config_tree import Field, describe, fields_of, is_struct, kind_of
+from hermes_core.config_text import inline
+from hermes_core.config_tree import Field, describe, fields_of, is_struct, kind_of, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "hermes.yaml.example"
@@ -161,17 +161,13 @@ def _reference_rows(field: Field, key: str, *, project: bool) -> Iterator[str]:
 
 def _takes(hint: object) -> str:
     words = describe(hint)
-    optional = type(None) in get_args(get_args(hint)[0] if get_args(hint) else hint)
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    optional = type(None) in get_args(inner)
     return f"{words}, or null" if optional else words
 
 
 def _summary(field: Field) -> str:
-    kind = kind_of(field.hint)
-    if get_origin(kind) is dict:
-        kind = kind_of(get_args(kind)[1])
-    doc = kind.__doc__ if is_struct(kind) and not field.description else None
-    text = doc or field.description
-    text = " ".join(text.split()).replace("``", "`")
+    text = field.description or summary(field.kind)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else ".")
 
 

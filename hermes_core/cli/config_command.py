@@ -1,4 +1,4 @@
-"""``hermes config``: show, get, set, unset, path, check, schema. Bare ``hermes config`` shows.
+"""``hermes config``: see, explain, check and change settings. Bare ``hermes config`` shows them.
 
 Reading commands answer with text, or with JSON (``--json``). Secrets are never shown.
 """
@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Mapping
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
+from hermes_core import config_schema
 from hermes_core import config_tree as trees
+from hermes_core.cli.config_explain import explain as explain_setting
+from hermes_core.cli.config_explain import explain_variable, lines
 from hermes_core.cli.config_rows import Row, rows
 from hermes_core.config import Config, load_config, process_environment, read_config
-from hermes_core.config_layers import canonical_key, find_field, find_project_file
+from hermes_core.config_layers import canonical_key, find_field, find_project_file, is_variable
 from hermes_core.config_schema import PluginsSettings, Settings
 from hermes_core.config_tree import Origin, Problem
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, resolve_paths
@@ -30,11 +33,12 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSO
 @click.group("config", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Show and change settings.
+    """Show, explain and change settings.
 
     \b
     Examples:
       hermes config                            every setting
+      hermes config explain agent.max_turns    what it means, and what sets it
       hermes config set model.name openrouter/openai/gpt-5
       hermes config set OPENROUTER_API_KEY     goes to .env, and is not shown
     """
@@ -49,8 +53,9 @@ def show(ctx: click.Context, as_json: bool = False) -> None:
     """Every setting, and where it comes from.
 
     \b
-    Example:
+    Examples:
       hermes config show
+      hermes config show --json
     """
     shown = list(rows(load(ctx), _sections(ctx)))
     if as_json:
@@ -70,8 +75,9 @@ def get(ctx: click.Context, key: str, as_json: bool) -> None:
     """The value of KEY.
 
     \b
-    Example:
+    Examples:
       hermes config get agent.max_turns
+      hermes config get terminal --json        a section
     """
     key = canonical_key(key)
     found = found_settings(ctx, key)
@@ -80,6 +86,39 @@ def get(ctx: click.Context, key: str, as_json: bool) -> None:
     else:
         value, place = {row.key.removeprefix(f"{key}."): row.value for row in found} or None, {}
     click.echo(_json({"key": key, "value": value, **place}) if as_json else _text(value, bare=True))
+
+
+@command.command()
+@click.argument("key", required=False)
+@_as_json
+@click.pass_context
+def explain(ctx: click.Context, key: str | None, as_json: bool) -> None:
+    """What KEY means and takes, every layer that sets it, and how to change it.
+
+    KEY may be a section, or a variable of .env. Without KEY the sections are listed.
+
+    \b
+    Examples:
+      hermes config explain agent.max_turns
+      hermes config explain gate
+      hermes config explain OPENROUTER_API_KEY
+    """
+    paths = _paths(ctx)
+    config = read_config(paths, cwd=_folder(paths), environ=process_environment())
+    if key is not None and is_variable(key, _declared_env(ctx)):
+        told = [explain_variable(config, paths, key)]
+    else:
+        keys = [key] if key is not None else list(trees.fields_of(Settings))
+        told = [explain_setting(config, one, _sections(ctx)) for one in keys]
+    if key and not told[0].written and (hint := _stranger(key, _sections(ctx))):
+        raise UsageError(f"There is no setting {key}. {hint}")
+    if as_json:
+        click.echo(_json(msgspec.to_builtins(told if key is None else told[0])))
+    elif key is None:
+        width = max(len(one.key) for one in told)
+        click.echo("\n".join(f"{one.key:<{width}}  {one.meaning}" for one in told))
+    else:
+        click.echo("\n".join(lines(told[0])))
 
 
 @command.command("set")
@@ -95,12 +134,13 @@ def set_(ctx: click.Context, key: str, value: str | None) -> None:
     \b
     Examples:
       hermes config set agent.max_turns 50
+      hermes config set gate.deny '["git push*"]'
       hermes config set OPENROUTER_API_KEY      asks for it
     """
     from hermes_core import config_edit
 
     declared = _declared_env(ctx)
-    secret = config_edit.is_variable(key, declared)
+    secret = is_variable(key, declared)
     if value is None:
         value = _ask(key, secret)
     file = config_edit.set_value(
@@ -108,6 +148,8 @@ def set_(ctx: click.Context, key: str, value: str | None) -> None:
     )
     shown = key if secret or _is_secret(key) else f"{key} = {value}"
     click.echo(f"{shown}: written to {file}")
+    if hint := _stranger(key, _sections(ctx)):
+        click.echo(f"note: no plugin that is on reads it. {hint}", err=True)
 
 
 @command.command()
@@ -117,13 +159,37 @@ def unset(ctx: click.Context, key: str) -> None:
     """Remove KEY from hermes.yaml, or a variable from .env.
 
     \b
-    Example:
+    Examples:
       hermes config unset agent.max_turns
+      hermes config unset OPENROUTER_API_KEY
     """
     from hermes_core import config_edit
 
-    removed = config_edit.unset_value(_paths(ctx), key, declared_env=_declared_env(ctx))
-    click.echo(f"{key}: removed" if removed else f"{key} was not set")
+    declared = _declared_env(ctx)
+    if config_edit.unset_value(_paths(ctx), key, declared_env=declared):
+        click.echo(f"{key}: removed")
+        return
+    if not is_variable(key, declared):
+        find_field(canonical_key(key), _schemas(ctx))
+    click.echo(f"{key} was not set")
+
+
+@command.command()
+@click.pass_context
+def edit(ctx: click.Context) -> None:
+    """Open hermes.yaml in $VISUAL or $EDITOR.
+
+    You edit a copy; it is checked before it takes the file's place, and you can go on editing when
+    something is wrong in it.
+
+    \b
+    Examples:
+      hermes config edit
+      EDITOR="code --wait" hermes config edit
+    """
+    from hermes_core.cli.config_editing import edit_settings
+
+    click.echo(edit_settings(_paths(ctx), lambda text: _problems(ctx, text)))
 
 
 @command.command()
@@ -133,8 +199,9 @@ def path(ctx: click.Context, as_json: bool) -> None:
     """Where hermes.yaml is.
 
     \b
-    Example:
+    Examples:
       hermes config path
+      hermes config path --json      .env and the project's file too
     """
     paths = _paths(ctx)
     file = paths.home / SETTINGS_FILE
@@ -153,28 +220,20 @@ def check(ctx: click.Context, as_json: bool) -> None:
     """Tell what is wrong with the settings; exit status 1 when something is.
 
     \b
-    Example:
+    Examples:
       hermes config check
+      hermes config check && hermes gateway run
     """
-    paths = _paths(ctx)
-    config = read_config(paths, cwd=_folder(paths), environ=process_environment())
-    problems = list(config.problems)
-    for name, schema in _schemas(ctx).items():
-        problems += config.check_plugin(name, schema)
-    problems += [_missing(config, name) for name in _missing_plugins(ctx)]
-    bad = any(item.severity != "note" for item in problems)
+    problems = _problems(ctx)
     if as_json:
-        click.echo(_json([msgspec.to_builtins(item) for item in problems]))
+        click.echo(_json(msgspec.to_builtins(problems)))
     else:
-        for item in problems:
-            click.echo(f"{item.severity}: {item}")
-        if not problems:
-            click.echo("Nothing to mend.")
-    ctx.exit(1 if bad else 0)
+        click.echo("\n".join(f"{item.severity}: {item}" for item in problems) or "Nothing to mend.")
+    ctx.exit(1 if any(item.severity != "note" for item in problems) else 0)
 
 
 @command.command()
-@_as_json
+@click.option("--json", "as_json", is_flag=True, help="It is JSON anyway.")
 @click.pass_context
 def schema(ctx: click.Context, as_json: bool) -> None:
     """The JSON Schema of hermes.yaml, for editors.
@@ -183,7 +242,6 @@ def schema(ctx: click.Context, as_json: bool) -> None:
     Example:
       hermes config schema > hermes.schema.json
     """
-    del as_json
     click.echo(_json(json_schema(_schemas(ctx))))
 
 
@@ -205,6 +263,11 @@ def json_schema(schemas: Mapping[str, type[Section]] = _NO_SCHEMAS) -> dict[str,
     whole = msgspec.json.schema(Settings, schema_hook=_any_value)
     definitions = whole["$defs"]
     for name, definition in definitions.items():
+        described = getattr(config_schema, name)
+        definition["description"] = trees.summary(described)
+        for field in trees.fields_of(described).values():
+            meaning = field.description or trees.summary(field.kind)
+            definition["properties"][field.name]["description"] = meaning
         section = {"ToolsetsSettings": "sets", "PluginsSettings": "sections"}.get(name)
         if section is not None:
             definition["additionalProperties"] = definition["properties"].pop(section)[
@@ -226,42 +289,51 @@ def _any_value(kind: type) -> dict[str, object]:
     return {"description": "any value"}
 
 
-def found_settings(ctx: click.Context, key: str) -> list[Row]:
+def found_settings(ctx: click.Context, key: str) -> Sequence[Row]:
     """The settings that a key names: one, or those of a section.
 
     Raises:
         UsageError: there is no such setting.
     """
-    config = load(ctx)
-    head, _, rest = key.partition(".")
-    sections = _sections(ctx) if head == "plugins" else {}
+    config, sections = load(ctx), _sections(ctx) if key.startswith("plugins") else {}
     find_field(key, {name: one.schema for name, one in sections.items()})
-    shown = rows(config, sections)
-    found = [row for row in shown if row.key == key or row.key.startswith(f"{key}.")]
-    plugin = rest.partition(".")[0]
-    is_own = head == "plugins" and plugin and plugin not in trees.fields_of(PluginsSettings)
-    if is_own and not found and not (plugin in sections and key.endswith(".overrides")):
-        near = get_close_matches(plugin, sections, n=1, cutoff=0.7)
-        meant = ".".join(["plugins", *near, *key.split(".")[2:]])
-        hint = "A plugin's settings are known while it is on; see `hermes plugins list`."
-        if near:
-            raise UsageError(f"There is no setting {key}. Did you mean {meant}?")
-        raise UsageError(f"There is no setting {key}.", hint=hint)
+    found = [row for row in rows(config, sections) if f"{row.key}.".startswith(f"{key}.")]
+    if hint := "" if found else _stranger(key, sections):
+        raise UsageError(f"There is no setting {key}. {hint}")
     return found
 
 
-def _missing(config: Config, name: str) -> Problem:
-    return Problem(
-        "note",
-        f"{name} is in plugins.enabled but not installed.",
-        "plugins.enabled",
-        config.origin("plugins.enabled"),
-        f"`hermes plugins disable {name}` forgets it.",
-    )
+def _stranger(key: str, sections: Mapping[str, ConfigSection]) -> str:
+    """What to do where a key stands in the section of a plugin that is not on; "" where it does not."""
+    head, _, rest = key.partition(".")
+    name, _, inner = rest.partition(".")
+    known = {*sections, *trees.fields_of(PluginsSettings)}
+    if head != "plugins" or not name or name in known:
+        return ""
+    meant = trees.near(name, sections)
+    if meant:
+        return f"Did you mean plugins.{meant}{'.' if inner else ''}{inner}?"
+    return "A plugin's settings are known while it is on; see `hermes plugins list`."
+
+
+def _problems(ctx: click.Context, text: str | None = None) -> Sequence[Problem]:
+    """What there is to tell about the settings; ``text`` is looked at in place of hermes.yaml."""
+    paths = _paths(ctx)
+    config = read_config(paths, cwd=_folder(paths), environ=process_environment(), text=text)
+    problems = list(config.problems)
+    for name, schema in _schemas(ctx).items():
+        problems += config.check_plugin(name, schema)
+    origin = config.origin("plugins.enabled")
+    missing: Collection[str] = _given(ctx, "missing_plugins") or ()
+    for name in missing:
+        message = f"{name} is in plugins.enabled but not installed."
+        hint = f"`hermes plugins disable {name}` forgets it."
+        problems.append(Problem("note", message, "plugins.enabled", origin, hint))
+    return problems
 
 
 def _is_secret(key: str) -> bool:
-    field = trees.field_at(Settings, canonical_key(key))
+    field = trees.field_at(Settings, canonical_key(key).split("."))
     return (field is not None and field.secret) or trees.is_secret_name(key)
 
 
@@ -287,22 +359,20 @@ def _ask(key: str, secret: bool) -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _given(ctx: click.Context, name: str, default: object) -> object:
+def _given(ctx: click.Context, name: str) -> Any:
     """What the group put into the context; a function there is called only when it is needed."""
-    given = ctx.obj.get(name, default) if isinstance(ctx.obj, dict) else default
+    given = (ctx.obj or {}).get(name)
     return given() if callable(given) else given
 
 
 def _declared_env(ctx: click.Context) -> Collection[str]:
     """Variables that installed plugins declare."""
-    given = _given(ctx, "declared_env", ())
-    return given if isinstance(given, Collection) else ()
+    return _given(ctx, "declared_env") or ()
 
 
 def _sections(ctx: click.Context) -> Mapping[str, ConfigSection]:
     """Sections of the plugins that are on, by name."""
-    given = _given(ctx, "plugin_sections", {})
-    return given if isinstance(given, Mapping) else {}
+    return _given(ctx, "plugin_sections") or {}
 
 
 def _schemas(ctx: click.Context) -> Mapping[str, type[Section]]:
@@ -315,14 +385,8 @@ def plugin_schemas(ctx: click.Context) -> tuple[Collection[str], Mapping[str, ty
     return _declared_env(ctx), _schemas(ctx)
 
 
-def _missing_plugins(ctx: click.Context) -> Collection[str]:
-    """Names in ``plugins.enabled`` that nothing installed goes by."""
-    given = _given(ctx, "missing_plugins", ())
-    return given if isinstance(given, Collection) else ()
-
-
 def _paths(ctx: click.Context) -> Paths:
-    return resolve_paths(process_environment(), profile=str(_given(ctx, "profile", "") or ""))
+    return resolve_paths(process_environment(), profile=_given(ctx, "profile") or "")
 
 
 def _folder(paths: Paths) -> Path:

@@ -9,11 +9,12 @@ import msgspec
 
 from hermes_core import config_tree as trees
 from hermes_core.config import Config
-from hermes_core.config_tree import Node, Origin
+from hermes_core.config_tree import Found, Key, Node, Origin, Tree, dotted
 from hermes_plugins import ConfigSection
 
-_HIDDEN = "********"
+HIDDEN = "********"
 _REFERENCE = re.compile(r"\$\{\w+\}")
+_NOTHING = Node(None)
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -30,68 +31,71 @@ def rows(config: Config, sections: Mapping[str, ConfigSection]) -> Iterator[Row]
     Raises:
         ConfigError: a value does not fit a plugin's section.
     """
-    shown = _visible(config.settings, config.tree, "", secret=False)
-    tree = config.tree
+    own = {(name, spelled) for name in sections for spelled in (name, name.replace("-", "_"))}
+    names = {spelled: name for name, spelled in own}
+    for key, row in _rows(config.settings, config.tree):
+        if key[0] != "plugins" or key[1] not in names:
+            yield row
+        elif key[2:] == ("overrides",):  # the kernel's, though it stands among the plugin's own
+            yield Row(f"plugins.{names[key[1]]}.overrides", row.value, row.origin)
     for name in sorted(sections):
-        shown, tree = _with_section(config, sections[name], shown, tree)
-    return _flat(shown, tree, "")
+        found: Found = []
+        section = sections[name]
+        values, tree = config.plugin_values(name, section.schema, found, inherits=section.inherits)
+        for item in found:
+            if item.severity == "error":
+                raise item.error()
+        yield from (row for _, row in _rows(values, tree, f"plugins.{name}."))
 
 
-def _with_section(
-    config: Config, section: ConfigSection, shown: object, tree: Node
-) -> tuple[object, Node]:
-    """The settings with the section of a plugin as its schema reads it."""
-    name = section.name
-    values, written = config.plugin_values(name, section.schema, inherits=section.inherits)
-    visible = _visible(values, written, name, secret=False)
-    if not (isinstance(shown, dict) and isinstance(visible, dict)):
-        return shown, tree
-    known = dict(shown["plugins"])
-    for spelling in (name, name.replace("-", "_")):  # variables write the `-` of a name as `_`
-        raw = known.pop(spelling, {})
-        overrides = _child(_child(_child(tree, "plugins"), spelling), "overrides")
-        if "overrides" in raw and "overrides" not in visible:
-            visible["overrides"] = raw["overrides"]
-            written = trees.put(written, "overrides", overrides)
-    return {**shown, "plugins": {**known, name: visible}}, trees.put(
-        tree, f"plugins.{name}", written
-    )
-
-
-def _flat(value: object, tree: Node, key: str) -> Iterator[Row]:
-    if not isinstance(value, dict):
-        yield Row(key, value, tree.origin if tree.value is not None else Origin())
-        return
-    for name, item in value.items():
-        yield from _flat(item, _child(tree, name), f"{key}.{name}" if key else name)
-
-
-def _visible(value: object, tree: Node, name: str, *, secret: bool) -> object:
+def visible(value: object, item: Node, name: str, *, secret: bool) -> object:
     """A value as plain data, secrets hidden, and texts as they were before ``${NAME}`` was filled in."""
     if isinstance(value, msgspec.Struct):
-        shown: dict[str, object] = {}
-        for field in trees.fields_of(type(value)).values():
-            item = getattr(value, field.name)
-            below = tree if field.rest else _child(tree, field.name)
-            hide = secret or (field.secret and item != field.default)
-            part = _visible(item, below, field.name, secret=hide)
-            shown |= part if field.rest and isinstance(part, dict) else {field.name: part}
-        return shown
+        fields = trees.fields_of(type(value)).values()
+        return {
+            field.name: visible(
+                getattr(value, field.name),
+                _child(item, field.name),
+                field.name,
+                secret=secret or (field.secret and getattr(value, field.name) != field.default),
+            )
+            for field in fields
+        }
     if isinstance(value, dict):
         return {
-            key: _visible(item, _child(tree, key), key, secret=secret)
-            for key, item in value.items()
+            key: visible(one, _child(item, key), key, secret=secret) for key, one in value.items()
         }
     if isinstance(value, (list, tuple)):
-        nodes = tree.value if isinstance(tree.value, list) else [Node(None)] * len(value)
+        nodes = item.value if isinstance(item.value, list) else [_NOTHING] * len(value)
         pairs = zip(value, nodes, strict=False)
-        return [_visible(item, below, name, secret=secret) for item, below in pairs]
-    if tree.source and (not secret or _REFERENCE.fullmatch(tree.source)):
-        return tree.source
+        return [visible(one, below, name, secret=secret) for one, below in pairs]
+    if item.source and (not secret or _REFERENCE.fullmatch(item.source)):
+        return item.source
     is_secret = secret or (isinstance(value, str) and bool(value) and trees.is_secret_name(name))
-    return _HIDDEN if is_secret else value
+    return HIDDEN if is_secret else value
 
 
-def _child(tree: Node, name: str) -> Node:
-    found = tree.value.get(name) if isinstance(tree.value, dict) else None
-    return found or Node(None)
+def _rows(settings: msgspec.Struct, tree: Tree, above: str = "") -> Iterator[tuple[Key, Row]]:
+    for key, value in _leaves(settings, ()):
+        item = tree.get(key, _NOTHING)
+        field = trees.field_at(type(settings), key)
+        secret = field is not None and field.secret and value != field.default
+        origin = item.origin if item.value is not None else Origin()
+        yield key, Row(above + dotted(key), visible(value, item, key[-1], secret=secret), origin)
+
+
+def _leaves(value: object, key: Key) -> Iterator[tuple[Key, object]]:
+    """The values in a section by their keys; the fields of a rest field stand beside it."""
+    if isinstance(value, msgspec.Struct):
+        for field in trees.fields_of(type(value)).values():
+            inner = key if field.rest else (*key, field.name)
+            yield from _leaves(getattr(value, field.name), inner)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _leaves(item, (*key, name))
+    else:
+        yield key, value
+
+
+def _child(item: Node, name: str) -> Node:
+    return item.value.get(name, _NOTHING) if isinstance(item.value, dict) else _NOTHING

@@ -170,7 +170,7 @@ async def _ended(paths: Paths) -> bool:
 
 def _locked(paths: Paths) -> int | None:
     """The lock of this home's gateway, an open file; None while another process has it."""
-    from hermes_core.store.writer import lock
+    from hermes_core.filelock import lock
 
     file = Path(paths.home) / LOCK_FILE
     try:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_core.config_edit import append_value, inline, set_value, unset_value
+from hermes_core.config_edit import append_value, set_value, unset_value
 from hermes_core.config_layers import file_layer
-from hermes_core.config_tree import at, plain
+from hermes_core.config_text import inline
+from hermes_core.config_tree import plain
 from hermes_core.paths import SETTINGS_FILE
 from hermes_plugins import Paths
 
@@ -61,7 +62,7 @@ def _remove(paths: Paths, key: str, name: str) -> None:
 
 def _listed(paths: Paths, key: str) -> list[str]:
     found: Found = []
-    tree = file_layer(paths.home / SETTINGS_FILE, "user", found)
-    node = at(tree, key) if tree is not None else None
+    tree = file_layer(paths.home / SETTINGS_FILE, "user", found) or {}
+    node = tree.get(tuple(key.split(".")))
     value = plain(node) if node is not None else None
     return [str(item) for item in value] if isinstance(value, (list, tuple)) else []

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import sqlite3
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Generic, TypeVar, TypeVarTuple
 
 import msgspec
 
+from hermes_core.filelock import lock
 from hermes_core.store.database import WAL_KEPT, Connection, connect, explain, patiently
 from hermes_plugins._errors import HermesError, StoreError
 
@@ -241,19 +241,3 @@ class Writer(Reader):
             log.warning("the log of %s was not copied back: %s", self.path, error)
         finally:
             os.close(handle)
-
-
-def lock(handle: int) -> bool:
-    """Lock an open file for this process until it is closed; False: somebody else has it."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
+from hermes_core import filelock
 from hermes_core.store import database, writer
 from hermes_core.store.sqlite import Lease, Store
 from hermes_plugins import StoreError, user_message
@@ -179,7 +180,7 @@ async def test_the_log_is_left_alone_while_another_process_copies_it(
 ) -> None:
     lease = await begin("s")
     handle = os.open(f"{store.path}-checkpoint", os.O_RDWR | os.O_CREAT)
-    assert writer.lock(handle)
+    assert filelock.lock(handle)
     for _ in range(30):
         await store.append(lease, [user_message(os.urandom(200_000).hex())])
     assert os.stat(f"{store.path}-wal").st_size > writer.CHECKPOINT_AT

@@ -12,7 +12,7 @@ import pytest
 
 HEAVY = {
     *("anthropic", "openai", "mcp", "httpx", "httpcore", "anyio", "h11"),
-    *("yaml", "click", "rich", "pygments", "prompt_toolkit", "stevedore", "platformdirs"),
+    *("yaml", "ruamel", "click", "rich", "pygments", "prompt_toolkit", "stevedore", "platformdirs"),
     "hermes_core",
 }
 HEAVY_STDLIB = {
@@ -102,6 +102,8 @@ def test_a_chat_imports_nothing_that_only_other_commands_need(tmp_path: Path) ->
     run(TELL, *chat, cwd=tmp_path)  # fills the table of entry points
     modules = set(run(TELL, *chat, cwd=tmp_path).splitlines()[-1].split())
     assert (
-        modules & {"rich", "pygments", "stevedore", "importlib.metadata", "prompt_toolkit"} == set()
+        modules
+        & {"rich", "pygments", "stevedore", "importlib.metadata", "prompt_toolkit", "ruamel"}
+        == set()
     )
     assert modules & {"hermes_core.cli.plugins", "hermes_core.cli.config_command"} == set()

@@ -35,10 +35,10 @@ BEHIND = {
     "platformdirs": {"hermes_core/paths.py"},
     "yaml": {
         "hermes_core/config_yaml.py",
-        "hermes_core/config_edit.py",
         # Says whether a YAML file that the model wrote is one.
         "plugins-builtin/hermes-plugin-file/hermes_plugin_file/syntax.py",
     },
+    "ruamel": {"hermes_core/config_text.py"},
     "tree_sitter": {"hermes_core/gate/commands.py"},
     "tree_sitter_bash": {"hermes_core/gate/commands.py"},
     "pluggy": {

@@ -75,7 +75,7 @@ def test_no_file_names_a_package_registry(texts: dict[str, str]) -> None:
 def test_constraints_are_names_and_versions_only(texts: dict[str, str]) -> None:
     lines = [line for line in texts["constraints.txt"].splitlines() if not line.startswith("#")]
     assert lines == sorted(lines)
-    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9][a-z0-9.]*", line)] == []
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9.-]+==[0-9][a-z0-9.]*", line)] == []
 
 
 @pytest.mark.parametrize("folder", PLUGINS, ids=lambda path: path.name)
