@@ -240,6 +240,24 @@ def create(connection: Connection, info: SessionInfo, system: str, tools: bytes)
         raise StoreError(f"there is a session {info.id} already.") from error
 
 
+def begin(
+    connection: Connection,
+    info: SessionInfo,
+    setup: tuple[str, bytes],
+    messages: Sequence[Message],
+    *,
+    holder: tuple[str, str],
+) -> Token:
+    """A session that begins with ``messages``, taken for writing by ``holder`` (name, host)."""
+    key = create(connection, info, *setup)
+    for position, message in enumerate(messages, 1):
+        row = (key, position, info.created, message.role, encode_message(message))
+        _insert(connection, row, message.text)
+    if messages:
+        connection.execute(_COUNT, (key,))
+    return take(connection, info.id, *holder, info.created)
+
+
 def _text(connection: Connection, body: bytes) -> int:
     """The id of a text that is kept once."""
     from hashlib import blake2b
