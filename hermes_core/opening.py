@@ -23,7 +23,6 @@ from hermes_core.agent.prompt import PromptFacts, build_prompt, read_context_fil
 from hermes_core.agent.results import ResultBudgets
 from hermes_core.config_schema import BY_FACE
 from hermes_core.gate.gate import Gate
-from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.scan import scan_text
 from hermes_core.host import Loaded
 from hermes_core.keeper import LeaseKeeper
@@ -375,12 +374,7 @@ class Opening:
         return Gate(
             settings=settings,
             policies=policies,
-            paths=ProtectedPaths(
-                home=Path.home(),
-                hermes_home=self._runtime.paths.home,
-                write_root=settings.write_root,
-                runtime=_runtime_folders(),
-            ),
+            paths=self._runtime.protected,
             approvals=self._runtime.approvals,
             clock=self._runtime.clock,
             audit=self._runtime.audit,
@@ -448,11 +442,6 @@ def _repository(workspace: Path) -> Path:
         if (folder / ".git").exists():
             return folder
     return workspace
-
-
-def _runtime_folders() -> tuple[str, ...]:
-    """The interpreter and what is installed in it: an agent must not saw off its own branch."""
-    return tuple({sys.prefix, sys.base_prefix})
 
 
 def _process_name() -> str:

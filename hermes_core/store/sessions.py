@@ -286,6 +286,7 @@ def append(
     now: float,
     usage: Mapping[str, Usage],
     model_calls: int,
+    title: str = "",
 ) -> list[int]:
     """Add messages at the end, unless somebody else has the session by now; their positions."""
     row = (len(added), model_calls, now, now + LEASE_SECONDS, token.key, token.fence)
@@ -302,6 +303,8 @@ def append(
     for model, used in usage.items():
         spent = (used.input, used.output, used.cached, used.reasoning, used.cost)
         connection.execute(_SPEND, (token.key, model, *spent))
+    if title:
+        set_title(connection, token.session_id, title)
     return positions
 
 

@@ -254,11 +254,13 @@ class Store:
         usage: Mapping[str, Usage] | None = None,
         model_calls: int = 0,
         final: bool = False,
+        title: str = "",
     ) -> Positions:
         """Add messages; returns their positions when they are committed. The draft is gone then.
 
         ``usage`` is added up per model. ``final``, for the commit that ends a turn: it survives a loss
-        of power too. A caller that is cancelled meanwhile may find them stored or not.
+        of power too. ``title``, where it is not "", names the session. A caller that is cancelled
+        meanwhile may find them stored or not.
 
         Raises:
             SessionBusy: somebody took the session over; nothing was written.
@@ -273,6 +275,7 @@ class Store:
                 now=now,
                 usage=usage or {},
                 model_calls=model_calls,
+                title=title,
             ),
             durable=final,
         )
