@@ -13,6 +13,7 @@ from hermes_plugins.testing._approver import FakeApprover, Seen
 from hermes_plugins.testing._clock import RealClock, VirtualClock
 from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
 from hermes_plugins.testing._conformance_environment import EnvironmentConformance
+from hermes_plugins.testing._conformance_face import FaceConformance
 from hermes_plugins.testing._conformance_memory import FakeMemory, MemoryConformance
 from hermes_plugins.testing._conformance_platform import (
     FakeInbox,
@@ -41,6 +42,7 @@ __all__ = [
     "Asked",
     "DialectConformance",
     "EnvironmentConformance",
+    "FaceConformance",
     "FakeApprover",
     "FakeCancelled",
     "FakeContext",

@@ -133,7 +133,8 @@ class Answering:
 
     async def _opened(self) -> FaceSession:
         asked, face = self._asked, self._desk.face
-        wish = SessionWish(face=FACE, interactive=False, model=await self._model())
+        provider, model = self._model()
+        wish = SessionWish(face=FACE, interactive=False, provider=provider, model=model)
         if self._wanted:
             info = await face.sessions.get(self._wanted)
             if info is None or info.face != FACE:
@@ -166,13 +167,14 @@ class Answering:
         await session.close()
         return None
 
-    async def _model(self) -> str:
-        """What to open the session with; "" is the configured model."""
+    def _model(self) -> tuple[str, str]:
+        """Provider and model to open the session with; "" is what is configured."""
         name, settings = self._asked.model, self._desk.settings
         if name in ("", settings.model_name):
-            return ""
+            return "", ""
         if name in settings.models or ("*" in settings.models and "/" in name):
-            return name
+            provider, slash, model = name.partition("/")
+            return (provider, model) if slash else ("", name)
         text = f"there is no model {name!r} here; ask for {settings.model_name!r}."
         raise ApiError(404, text, code="model_not_found", param="model")
 

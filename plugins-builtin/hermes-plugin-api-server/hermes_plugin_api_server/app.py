@@ -133,7 +133,9 @@ def _json(value: Json) -> Response:
 
 def _too_long(limit: int) -> ApiError:
     text = f"the request is longer than {limit / MEGABYTE:g} MB (plugins.api-server.max_body_megabytes)."
-    return ApiError(413, text, code="request_too_large", headers={"connection": "close"})
+    # The connection stays: what is still coming is read and dropped. Closing it would cut the client
+    # off in the middle of its sending, and it would never read why.
+    return ApiError(413, text, code="request_too_large")
 
 
 def _error(error: ApiError) -> Response:

@@ -38,7 +38,7 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
         usual = "server_error" if status >= 500 else "invalid_request_error"
         self.value = {
-            "message": message[:1].upper() + message[1:],
+            "message": message,
             "type": _KINDS.get(status, usual),
             "param": param or None,
             "code": code or None,

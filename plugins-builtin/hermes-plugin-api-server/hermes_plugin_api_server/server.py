@@ -64,6 +64,8 @@ class ApiServer:
 
     def trouble(self) -> str:
         """ "" while it listens."""
+        if self._draining:
+            return "it takes nothing new: it is being stopped"
         return "" if self._server is not None and self._server.started else "it does not listen yet"
 
     async def drain(self) -> None:
