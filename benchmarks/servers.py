@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -44,6 +45,27 @@ class Server:
     def peak(self) -> int:
         """Bytes at the worst moment so far."""
         return self._memory("VmHWM")
+
+    @contextmanager
+    def watched(self) -> Iterator[list[float]]:
+        """Ask for its health ten times a second meanwhile; how long each answer took, in seconds."""
+        waits: list[float] = []
+        done = threading.Event()
+
+        def look() -> None:
+            while not done.wait(0.1):
+                start = time.perf_counter()
+                with urllib.request.urlopen(f"{self.url}/health", timeout=120) as answer:
+                    answer.read()
+                waits.append(time.perf_counter() - start)
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield waits
+        finally:
+            done.set()
+            thread.join(timeout=120)
 
     def _memory(self, name: str) -> int:
         total = 0

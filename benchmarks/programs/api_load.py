@@ -1,8 +1,7 @@
 """Clients of a chat-completions server, all at once, and what became of their requests.
 
 ``api_load.py URL KEY CLIENTS TURNS whole|stream`` prints JSON. Every request says a token of its own
-that the scripted model says again: an answer with another one has crossed. Meanwhile somebody looks at
-/health.
+that the scripted model says again: an answer with another one has crossed.
 """
 
 import asyncio
@@ -21,12 +20,14 @@ class Tally:
 
     def __init__(self) -> None:
         self.answered = self.crossed = self.refused = self.lost = 0
-        self.slowest_health = 0.0
         self.trouble = ""
 
 
-async def client(number: int, url: str, key: str, turns: int, stream: bool, tally: Tally) -> None:
+async def client(
+    number: int, server: tuple[str, str, str], turns: int, stream: bool, tally: Tally
+) -> None:
     """One client with connections of its own, one request after the other, a new session each."""
+    url, key, model = server
     limits = httpx.Limits(max_keepalive_connections=1)
     async with httpx.AsyncClient(
         headers={"authorization": f"Bearer {key}"}, timeout=120, limits=limits, verify=False
@@ -34,7 +35,7 @@ async def client(number: int, url: str, key: str, turns: int, stream: bool, tall
         for turn in range(turns):
             token = f"token-{int(time.time()) % 100000}-{number}-{turn}"
             body = {
-                "model": "hermes",
+                "model": model,
                 "stream": stream,
                 "messages": [{"role": "user", "content": f"Say {token}"}],
                 "session_id": token,
@@ -68,26 +69,16 @@ def text_of(body: str, stream: bool) -> str:
     return "".join(choice["delta"].get("content") or "" for choice in choices)
 
 
-async def look(url: str, tally: Tally) -> None:
-    """Ask how the server is, ten times a second."""
-    async with httpx.AsyncClient(timeout=120, verify=False) as http:
-        while True:
-            start = time.perf_counter()
-            await http.get(f"{url}/health")
-            tally.slowest_health = max(tally.slowest_health, time.perf_counter() - start)
-            await asyncio.sleep(0.1)
-
-
 async def main() -> None:
     """All clients at once."""
     url, key, clients, turns, kind = sys.argv[1:]
     tally = Tally()
-    looking = asyncio.create_task(look(url, tally))
     stream = kind == "stream"
+    answer = httpx.get(f"{url}/v1/models", headers={"authorization": f"Bearer {key}"}, timeout=60)
+    server = (url, key, answer.json()["data"][0]["id"])
     await asyncio.gather(
-        *(client(number, url, key, int(turns), stream, tally) for number in range(int(clients)))
+        *(client(number, server, int(turns), stream, tally) for number in range(int(clients)))
     )
-    looking.cancel()
     print(json.dumps(vars(tally)))
 
 

@@ -76,7 +76,7 @@ def check(host: Host) -> None:
         wanted = f"a key of {KEY_CHARS} or more characters"
         raise ConfigError(
             f"the API server needs {wanted}; {f'its key has {length}' if length else 'none is set'}.",
-            hint=f'`hermes config set {KEY} "$(openssl rand -hex 24)"`',
+            hint=f"`openssl rand -hex 24 | hermes config set {KEY}`",
         )
 
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 FACE: Final = "api-server"
 SESSION_HEADER: Final = "x-hermes-session-id"
+OPENING: Final = 8
+"""Sessions that are opened at the same time. Each takes some milliseconds at a stretch: a crowd that
+comes at once would hold up everybody else, a health check too, until all of it is in."""
 
 _LEFT: Final = "the client left"
 _ENDINGS: Final = {
@@ -55,6 +58,7 @@ class Desk:
         self.settings = settings
         self.conversations = Conversations()
         self.active: set[Answering] = set()
+        self.opening = asyncio.Semaphore(OPENING)
 
     def interrupt(self, reason: str) -> None:
         """End every turn that runs."""
@@ -112,7 +116,8 @@ class Answering:
 
     async def _answer(self, send: Send) -> None:
         try:
-            session = await self._opened()
+            async with self._desk.opening:
+                session = await self._opened()
             self._reply.session = session.info.id
             try:
                 end = await self._turn(session, send)

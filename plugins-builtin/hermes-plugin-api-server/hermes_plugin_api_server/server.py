@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,12 +125,18 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise HermesError(
-            f"{host}:{port} cannot be listened on: {error.strerror or error}.",
+            f"{host}:{port} cannot be listened on: {_reason(error)}.",
             hint="`hermes config set plugins.api-server.port 8643` takes another port.",
         ) from error
     with listener:
         listener.setblocking(False)
         yield listener
+
+
+def _reason(error: OSError) -> str:
+    """The system's words; Python's own repeat the address."""
+    known = error.errno is not None and error.errno > 0  # of a name that is not found it is not
+    return os.strerror(error.errno) if known and error.errno is not None else str(error)
 
 
 @contextmanager
