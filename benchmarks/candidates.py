@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from benchmarks.installs import PEERS, program_of, venv_with, version_in
+from benchmarks.installs import PEERS, add, program_of, venv_with, version_in
 from benchmarks.measure import Command, NotRun
 
 KEY = "sk-test-not-a-real-key"
@@ -68,6 +68,13 @@ class Candidate(Protocol):
             NotRun: it cannot do what that model asks for.
         """
 
+    def serve(self, model: str, port: int) -> Command:
+        """Its own server of chat completions on that port, with `KEY` as its key.
+
+        Raises:
+            NotRun: it has none.
+        """
+
 
 class Hermes:
     """This program, as installed in an environment."""
@@ -99,6 +106,16 @@ class Hermes:
         typed = f"{QUESTION}\n\x04"
         return msgspec.structs.replace(command, typed=typed, expect=answer_of(model))
 
+    def serve(self, model: str, port: int) -> Command:
+        self.configure(
+            {
+                "platforms": {"api-server": {"enabled": True}},
+                "plugins": {"api-server": {"port": port}},
+            }
+        )
+        command = self.call("gateway", "run", model=model)
+        return msgspec.structs.replace(command, env={**command.env, "API_SERVER_KEY": KEY})
+
     def call(self, *arguments: str, model: str = "say") -> Command:
         """Any command line."""
         env = {
@@ -120,6 +137,7 @@ class HermesAgent:
 
     def __init__(self, venv: Path, folder: Path, url: str) -> None:
         self.version = version_in(venv, PEERS[self.name])
+        self._venv = venv
         self._place = Place(folder)
         self._program = program_of(venv, "hermes")
         config = self._place.home / ".hermes" / "config.yaml"
@@ -135,6 +153,21 @@ class HermesAgent:
     def ask(self, model: str) -> Command:
         return self._call("chat", "-Q", "-q", QUESTION, "-m", model, "--max-turns", "600")
 
+    def serve(self, model: str, port: int) -> Command:
+        add(self._venv, "aiohttp")
+        config = self._place.home / ".hermes" / "config.yaml"
+        text = config.read_text(encoding="utf-8").replace("default: say", f"default: {model}")
+        # Its usual limit of 10 runs at once would refuse most of the work.
+        text += "gateway:\n  api_server:\n    max_concurrent_runs: 0\n"
+        config.write_text(text, encoding="utf-8")
+        command = self._call("gateway", "run")
+        more = {
+            "API_SERVER_ENABLED": "true",
+            "API_SERVER_KEY": KEY,
+            "API_SERVER_PORT": str(port),
+        }
+        return msgspec.structs.replace(command, env={**command.env, **more})
+
     def _call(self, *arguments: str) -> Command:
         env = self._place.env({"HERMES_DISABLE_LAZY_INSTALLS": "1"})
         return Command(argv=[*self._program, *arguments], env=env, cwd=self._place.work)
@@ -148,6 +181,7 @@ class Nanobot:
 
     def __init__(self, venv: Path, folder: Path, url: str) -> None:
         self.version = version_in(venv, PEERS[self.name])
+        self._venv = venv
         self._place = Place(folder)
         self._program = program_of(venv, "nanobot")
         self._url = url
@@ -155,7 +189,15 @@ class Nanobot:
     def show_version(self) -> Command:
         return self._call("--version")
 
+    def serve(self, model: str, port: int) -> Command:
+        add(self._venv, "aiohttp")
+        return self._call("serve", "--port", str(port), "--config", str(self._config(model)))
+
     def ask(self, model: str) -> Command:
+        command = self._call("agent", "-m", QUESTION, "--config", str(self._config(model)))
+        return msgspec.structs.replace(command, prepare=self._forget)
+
+    def _config(self, model: str) -> Path:
         defaults = {"model": model, "provider": "custom", "workspace": str(self._place.work)}
         config = {
             "agents": {"defaults": defaults},
@@ -163,8 +205,7 @@ class Nanobot:
         }
         file = self._place.home / f"{model}.json"
         file.write_bytes(msgspec.json.encode(config))
-        command = self._call("agent", "-m", QUESTION, "--config", str(file))
-        return msgspec.structs.replace(command, prepare=self._forget)
+        return file
 
     def _forget(self) -> None:
         """A new session for each question, as the others have."""
@@ -203,6 +244,9 @@ class Llm:
         if model not in self._models:
             raise NotRun("it has no tool that reads files")
         return self._call("-m", model, QUESTION)
+
+    def serve(self, model: str, port: int) -> Command:
+        raise NotRun("it has no server")
 
     def _call(self, *arguments: str) -> Command:
         env = self._place.env({"LLM_USER_PATH": str(self._place.home), "OPENAI_API_KEY": KEY})

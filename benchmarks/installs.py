@@ -79,6 +79,18 @@ def venv_with(distribution: str) -> Path:
     return venv
 
 
+def add(venv: Path, distribution: str) -> None:
+    """Install one more distribution there, once.
+
+    Raises:
+        NotRun: it cannot be installed.
+    """
+    mark = venv / f"with-{distribution}"
+    if not mark.exists():
+        _install(venv, [distribution])
+        mark.touch()
+
+
 def copy_with_plugins(venv: Path, kinds: Sequence[tuple[str, int]]) -> tuple[Path, list[str]]:
     """A copy with more plugins, so many of each entry point group; also their names."""
     copy = VENVS / "bench-more-plugins"

@@ -146,7 +146,15 @@ _INTERACTIVE: Names = (
 # Faces on which strangers write: nothing that reads or changes this machine.
 _OUTSIDE: Names = ("web", "clarify")
 
-BY_FACE: dict[str, Names] = {"cli": _INTERACTIVE, "webhook": _OUTSIDE, "mail": _OUTSIDE}
+# Programs that ask over HTTP with the owner's key: nobody is there to be asked something.
+_PROGRAMS: Names = tuple(name for name in _INTERACTIVE if name != "clarify")
+
+BY_FACE: dict[str, Names] = {
+    "cli": _INTERACTIVE,
+    "api-server": _PROGRAMS,
+    "webhook": _OUTSIDE,
+    "mail": _OUTSIDE,
+}
 
 
 class ToolsetsSettings(Section, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from hermes_plugins._decisions import CallView, Decision, ResultView
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._errors import ProviderError
 from hermes_plugins._events import TurnEnded
-from hermes_plugins._faces import SlashCommand
+from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._markers import hookspec
 from hermes_plugins._messages import Json, Message, Usage
@@ -56,8 +56,8 @@ def hermes_register_providers() -> Iterable[ProviderProfile]:
 
 
 @hookspec
-def hermes_register_platforms() -> Iterable[PlatformSpec]:
-    """Offer ways in and out through chat services. Group: hermes.platforms."""
+def hermes_register_platforms() -> Iterable[PlatformSpec | FaceSpec]:
+    """Offer chat services, and faces that the gateway runs. Group: hermes.platforms."""
 
 
 @hookspec

@@ -30,7 +30,7 @@ from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, PluginError
-from hermes_plugins._faces import SlashCommand
+from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
@@ -47,13 +47,13 @@ MAKE_DEADLINE = 1.0
 MAX_PROBLEMS = 50
 """Problems that are kept of one plugin; what comes after is only in the log."""
 
-_DECLARED: Final[Mapping[str, type]] = {
-    "hermes_register_config": ConfigSection,
-    "hermes_register_tools": Tool,
-    "hermes_register_providers": ProviderProfile,
-    "hermes_register_platforms": PlatformSpec,
-    "hermes_register_prompt_sections": PromptSection,
-    "hermes_register_slash_commands": SlashCommand,
+_DECLARED: Final[Mapping[str, tuple[type, ...]]] = {
+    "hermes_register_config": (ConfigSection,),
+    "hermes_register_tools": (Tool,),
+    "hermes_register_providers": (ProviderProfile,),
+    "hermes_register_platforms": (PlatformSpec, FaceSpec),
+    "hermes_register_prompt_sections": (PromptSection,),
+    "hermes_register_slash_commands": (SlashCommand,),
 }
 
 _log = logging.getLogger("hermes.host")
@@ -153,7 +153,8 @@ class PluginHost:
                 if name not in self.loaded and (ready := await self._prepare(one, name)):
                     prepared[name] = ready
                     self._ready.pop(name, None)
-            self._settle(prepared)
+            if prepared:
+                self._settle(prepared)
             return [self.loaded[name] for name in wanted if name in self.loaded]
 
     async def load_policies(self) -> None:
@@ -328,8 +329,8 @@ class PluginHost:
                 text = f"{unmarked} is not marked with @hookimpl and is never called"
                 self.report_problem(name, text)
         declared = {
-            hook: await self._declared(name, hook, functions.get(hook), kind)
-            for hook, kind in _DECLARED.items()
+            hook: await self._declared(name, hook, functions.get(hook), kinds)
+            for hook, kinds in _DECLARED.items()
         }
         loaded = Loaded(
             name=name,
@@ -340,7 +341,9 @@ class PluginHost:
             source=found.source,
             tools=cast("tuple[Tool, ...]", declared["hermes_register_tools"]),
             providers=cast("tuple[ProviderProfile, ...]", declared["hermes_register_providers"]),
-            platforms=cast("tuple[PlatformSpec, ...]", declared["hermes_register_platforms"]),
+            platforms=cast(
+                "tuple[PlatformSpec | FaceSpec, ...]", declared["hermes_register_platforms"]
+            ),
             prompt_sections=cast(
                 "tuple[PromptSection, ...]", declared["hermes_register_prompt_sections"]
             ),
@@ -390,14 +393,18 @@ class PluginHost:
             raise PluginError(plugin, f"{what} failed ({text}).") from error
 
     async def _declared(
-        self, name: str, hook: str, function: Callable[..., object] | None, kind: type
+        self,
+        name: str,
+        hook: str,
+        function: Callable[..., object] | None,
+        kinds: tuple[type, ...],
     ) -> tuple[object, ...]:
         values = tuple(await self.dispatch.collect(name, hook, function)) if function else ()
         for value in values:
-            if not isinstance(value, kind):
+            if not isinstance(value, kinds):
+                wanted = " or a ".join(kind.__name__ for kind in kinds)
                 raise PluginError(
-                    name,
-                    f"{hook} gave a {type(value).__name__} where a {kind.__name__} belongs.",
+                    name, f"{hook} gave a {type(value).__name__} where a {wanted} belongs."
                 )
         return values
 

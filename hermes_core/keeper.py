@@ -30,18 +30,21 @@ class LeaseKeeper:
         usage: Mapping[str, Usage] | None = None,
         model_calls: int = 0,
         final: bool = False,
+        title: str = "",
     ) -> list[int]:
-        return await self._store.append(
-            self._lease, messages, usage=usage, model_calls=model_calls, final=final
+        positions = await self._store.append(
+            self._lease,
+            messages,
+            usage=usage,
+            model_calls=model_calls,
+            final=final,
+            title="" if self._title else title,
         )
+        self._title = self._title or title
+        return positions
 
     def save_draft(self, text: str, reasoning: str) -> None:
         self._store.save_draft(self._lease, text, reasoning)
-
-    async def entitle(self, title: str) -> None:
-        if title and not self._title:
-            await self._store.set_title(self._lease.session_id, title)
-            self._title = title
 
     async def note_model(self, model: str) -> None:
         """Keep the model that the session goes on with."""

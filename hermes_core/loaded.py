@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hermes_plugins._config import ConfigSection
-from hermes_plugins._faces import SlashCommand
+from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import PromptSection
 from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
@@ -33,7 +33,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "installed"
     tools: tuple[Tool, ...] = ()
     providers: tuple[ProviderProfile, ...] = ()
-    platforms: tuple[PlatformSpec, ...] = ()
+    platforms: tuple[PlatformSpec | FaceSpec, ...] = ()
     prompt_sections: tuple[PromptSection, ...] = ()
     config: tuple[ConfigSection, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()

@@ -23,7 +23,6 @@ from hermes_core.agent.prompt import PromptFacts, build_prompt, read_context_fil
 from hermes_core.agent.results import ResultBudgets
 from hermes_core.config_schema import BY_FACE
 from hermes_core.gate.gate import Gate
-from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.scan import scan_text
 from hermes_core.host import Loaded
 from hermes_core.keeper import LeaseKeeper
@@ -32,7 +31,8 @@ from hermes_core.route.ask import Route
 from hermes_core.route.chain import Chain
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.route.route import Wanted
-from hermes_core.store.sqlite import Store, new_session_id
+from hermes_core.store.repair import valid
+from hermes_core.store.sqlite import Lease, Store, new_session_id
 from hermes_core.toolsets import Selection, ToolsetSettings, select
 from hermes_plugins._decisions import CallView, Decision
 from hermes_plugins._dialects import ToolSpec
@@ -55,7 +55,7 @@ _random = random.SystemRandom()
 
 
 class _Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session starts from: itself, its prompt and its tools."""
+    """What a session starts from: itself, its prompt and its tools. A new one is not stored yet."""
 
     info: SessionInfo
     system: str
@@ -84,7 +84,7 @@ class Opening:
         workspace = self._workspace(before)
         environment = await self._environment(workspace)
         if before is None:
-            basis = await self._created(route, toolbox, workspace, (selection, loaded))
+            basis = self._made(route, toolbox, workspace, (selection, loaded))
         else:
             basis = await self._continued(before)
         return await self._taken(basis, route=route, toolbox=toolbox, environment=environment)
@@ -102,7 +102,7 @@ class Opening:
             return None
         return await find_session(self._runtime.store, self._wish.resume)
 
-    async def _created(
+    def _made(
         self,
         route: Route,
         toolbox: Toolbox,
@@ -124,9 +124,7 @@ class Opening:
         system = self._prompt(
             workspace=workspace, scratch=scratch, selection=selection, loaded=loaded
         )
-        tools = toolbox.specs()
-        await runtime.store.create_session(info, system=system, tools=msgspec.json.encode(tools))
-        return _Basis(info=info, system=system, tools=tools, is_new=True)
+        return _Basis(info=info, system=system, tools=toolbox.specs(), is_new=True)
 
     async def _continued(self, before: SessionInfo) -> _Basis:
         store = self._runtime.store
@@ -158,8 +156,7 @@ class Opening:
         """Take the lease and put the parts together."""
         runtime, wish, info = self._runtime, self._wish, basis.info
         settings = runtime.config.settings
-        lease = await runtime.store.acquire(info.id, holder=f"{wish.face} ({_process_name()})")
-        history = [one.message for one in await runtime.store.open_for_writing(lease)]
+        lease, history = await self._leased(basis)
         keeper = LeaseKeeper(runtime.store, lease, runtime.clock, title=info.title)
         if route.label != info.model:
             await keeper.note_model(route.label)
@@ -198,13 +195,23 @@ class Opening:
                 max_turns=wish.max_turns or settings.agent.max_turns,
                 retry=RetryPolicy(),
                 redact=runtime.redactor.redact,
-                release=partial(self._release, keeper, history, is_new=basis.is_new),
+                release=partial(_release, keeper, history, len(history) if basis.is_new else -1),
                 approver=wish.approver,
             )
         )
 
-    async def _release(self, keeper: LeaseKeeper, history: list[Message], *, is_new: bool) -> None:
-        await keeper.give_back(forget=is_new and not history)
+    async def _leased(self, basis: _Basis) -> tuple[Lease, list[Message]]:
+        """The right to write the session, and its messages."""
+        store, holder = self._runtime.store, f"{self._wish.face} ({_process_name()})"
+        if not basis.is_new:
+            lease = await store.acquire(basis.info.id, holder=holder)
+            return lease, [one.message for one in await store.open_for_writing(lease)]
+        history = valid(self._wish.history)
+        tools = msgspec.json.encode(basis.tools)
+        lease = await store.begin_session(
+            basis.info, system=basis.system, tools=tools, messages=history, holder=holder
+        )
+        return lease, history
 
     # -- model, tools, place -------------------------------------------------------------
 
@@ -336,6 +343,7 @@ class Opening:
             scratch=str(scratch),
             face=self._wish.face,
             interactive=self._wish.interactive,
+            instructions=self._wish.instructions,
             system=_SYSTEMS.get(sys.platform, sys.platform),
             now=self._runtime.clock.now(),
         )
@@ -375,12 +383,7 @@ class Opening:
         return Gate(
             settings=settings,
             policies=policies,
-            paths=ProtectedPaths(
-                home=Path.home(),
-                hermes_home=self._runtime.paths.home,
-                write_root=settings.write_root,
-                runtime=_runtime_folders(),
-            ),
+            paths=self._runtime.protected,
             approvals=self._runtime.approvals,
             clock=self._runtime.clock,
             audit=self._runtime.audit,
@@ -430,6 +433,11 @@ async def find_session(store: Store, name: str) -> SessionInfo:
     return exact[0] if exact else found[0]
 
 
+async def _release(keeper: LeaseKeeper, history: list[Message], begun: int) -> None:
+    """Give the session back; one in which nothing was said since it was made is forgotten."""
+    await keeper.give_back(forget=len(history) == begun)
+
+
 def _soul(home: Path) -> str:
     try:
         return (home / "SOUL.md").read_text(encoding="utf-8-sig")[:20_000]
@@ -443,11 +451,6 @@ def _repository(workspace: Path) -> Path:
         if (folder / ".git").exists():
             return folder
     return workspace
-
-
-def _runtime_folders() -> tuple[str, ...]:
-    """The interpreter and what is installed in it: an agent must not saw off its own branch."""
-    return tuple({sys.prefix, sys.base_prefix})
 
 
 def _process_name() -> str:

@@ -7,6 +7,7 @@ together. Two runtimes in one process (two profiles) share nothing.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hermes_core.declarations import Declarations
 from hermes_core.discovery import Discovery
 from hermes_core.gate.approve import Approvals
 from hermes_core.gate.audit import Audit
+from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.redact import Redactor
 from hermes_core.handle import Handle, Kernel
 from hermes_core.host import HostSettings, PluginHost
@@ -98,6 +100,14 @@ class Runtime:
             max_bytes=int(settings.logging.max_megabytes * 1_000_000),
             keep=settings.logging.keep,
         )
+        self.protected = ProtectedPaths(
+            home=Path.home(),
+            hermes_home=paths.home,
+            write_root=settings.gate.write_root,
+            # The interpreter and what is installed in it: an agent must not saw off its own branch.
+            runtime=tuple({sys.prefix, sys.base_prefix}),
+        )
+        self._declarations = Declarations(paths.cache / "declared.json")
         self._started = False
         self._starting = asyncio.Lock()
 
@@ -156,7 +166,7 @@ class Runtime:
             environ=self.config.environ,
             http=self.http,
             clock=self.clock,
-            declarations=Declarations(self.paths.cache / "declared.json"),
+            declarations=self._declarations,
             records=self.store.records("route.keys"),
         )
 

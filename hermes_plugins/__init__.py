@@ -88,8 +88,11 @@ if TYPE_CHECKING:
     from hermes_plugins._events import UnknownEvent as UnknownEvent
     from hermes_plugins._events import decode_event as decode_event
     from hermes_plugins._events import encode_event as encode_event
+    from hermes_plugins._faces import Drained as Drained
     from hermes_plugins._faces import FaceHost as FaceHost
     from hermes_plugins._faces import FaceSession as FaceSession
+    from hermes_plugins._faces import FaceSpec as FaceSpec
+    from hermes_plugins._faces import GatewayFace as GatewayFace
     from hermes_plugins._faces import RunHandle as RunHandle
     from hermes_plugins._faces import SessionStatus as SessionStatus
     from hermes_plugins._faces import SessionWish as SessionWish
@@ -185,6 +188,7 @@ _HOME: dict[str, str] = {
     "Delta": "_dialects",
     "Deny": "_decisions",
     "Dialect": "_dialects",
+    "Drained": "_faces",
     "Duplicate": "_platforms",
     "Effect": "_effects",
     "Effects": "_effects",
@@ -194,10 +198,12 @@ _HOME: dict[str, str] = {
     "ExecResult": "_environments",
     "FaceHost": "_faces",
     "FaceSession": "_faces",
+    "FaceSpec": "_faces",
     "Fetches": "_effects",
     "FileStat": "_environments",
     "Finish": "_dialects",
     "FinishMark": "_dialects",
+    "GatewayFace": "_faces",
     "HermesError": "_errors",
     "Host": "_host",
     "HttpClient": "_http",
@@ -337,6 +343,7 @@ __all__ = [
     "Delta",
     "Deny",
     "Dialect",
+    "Drained",
     "Duplicate",
     "Effect",
     "Effects",
@@ -346,10 +353,12 @@ __all__ = [
     "ExecResult",
     "FaceHost",
     "FaceSession",
+    "FaceSpec",
     "Fetches",
     "FileStat",
     "Finish",
     "FinishMark",
+    "GatewayFace",
     "HermesError",
     "Host",
     "HttpClient",

@@ -1,14 +1,15 @@
-"""Faces: how people reach an agent. Provisional until a second shell exists.
+"""Faces: how people reach an agent. Provisional until a second shell and a second server exist.
 
 A face renders events and never reaches into the loop. It opens a session with a `SessionWish`, runs
-messages with ``session.run(message)``, and answers the gate's questions through its `Approver`.
+messages with ``session.run(message)``, and answers the gate's questions through its `Approver`. A
+`Shell` has the terminal to itself; a `GatewayFace` is run by the gateway and serves whoever comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -42,6 +43,11 @@ class SessionWish(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     """Approvals mode in place of ``gate.mode``."""
     approver: Approver | None = None
+    history: tuple[Message, ...] = ()
+    """What a new session begins with, where the client keeps its conversation itself. Calls without a
+    result and results without a call are mended; it is stored like what was said here."""
+    instructions: str = ""
+    """What the client's own system prompt says; part of the prompt of a new session, behind ours."""
 
     def onward(self, wish: SessionWish, *, mode: str = "") -> SessionWish:
         """``wish`` from the same place: what belongs to the face and not to a session stays."""
@@ -138,10 +144,10 @@ class FaceSession(Protocol):
 
 
 class FaceHost(Protocol):
-    """What a shell may ask of the kernel."""
+    """What a face may ask of the kernel."""
 
     host: Host
-    """The handle of the shell's own plugin."""
+    """The handle of the face's own plugin."""
     sessions: SessionReader
     catalog: Catalog
     display: Mapping[str, object]
@@ -232,3 +238,39 @@ class Shell(Protocol):
 
     async def run(self, wish: SessionWish) -> int:
         """Talk until the person leaves; returns the exit status."""
+
+
+class GatewayFace(Protocol):
+    """A face that the gateway runs beside the chat platforms, such as a server. `Watched` and
+    `Drained` are for it too."""
+
+    async def run(self) -> None:
+        """Serve until cancelled, then interrupt what runs and close every session.
+
+        It may end or raise: the gateway then makes a new one after a pause that grows, and tells the
+        owner why.
+        """
+
+
+@runtime_checkable
+class Drained(Protocol):
+    """A face that can end without cutting anybody off."""
+
+    async def drain(self) -> None:
+        """Take nothing new, and return when nothing runs any more.
+
+        The gateway waits ``gateway.drain`` seconds for it before it cancels ``run``.
+        """
+
+
+class FaceSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``hermes_register_platforms`` returns for a face that the gateway runs.
+
+    ``id`` is the name of the entry point. ``make`` is called whenever the face is (re)started; import
+    the work there. ``check`` raises what is missing in the settings, a `HermesError` that names the
+    command which sets it; the face is not started then.
+    """
+
+    id: str
+    make: Callable[[FaceHost], GatewayFace]
+    check: Callable[[Host], None] | None = None

@@ -115,14 +115,14 @@ class Platform(Protocol):
 
 @runtime_checkable
 class Watched(Protocol):
-    """A platform that knows how it is; without this the gateway only sees whether it runs."""
+    """A platform or face that knows how it is; without this the gateway only sees whether it runs."""
 
     def trouble(self) -> str:
         """ "" while it is connected and may be talked to, else one line that says what is wrong."""
 
 
 class PlatformSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``hermes_register_platforms`` returns.
+    """What ``hermes_register_platforms`` returns for a chat service.
 
     ``id`` is the name of the entry point. ``make`` is called with the plugin's handle whenever the
     platform is (re)started; import the work there. ``keeps_keys``: the service takes an

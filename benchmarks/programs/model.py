@@ -2,6 +2,7 @@
 
     say             one short answer
     read-40         asks for read_file 40 times, then answers how many notes it read
+    echo            says the last token-… of the request again, in pieces of 4 characters
     deltas-20000    an answer of 20,000 deltas of one token
     kept-…          the same, and the request's body becomes a line of the file
 
@@ -10,6 +11,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +26,9 @@ def answer(request: ScriptedRequest) -> Reply:
     kind, _, count = model.removeprefix("kept-").partition("-")
     if kind == "deltas":
         return _deltas(int(count))
+    if kind == "echo":
+        tokens = re.findall(rb"token-[0-9-]*[0-9]", request.body)
+        return replies.say(f"You said {tokens[-1].decode() if tokens else 'nothing'}.", split=4)
     if kind == "read" and body.get("tools"):
         return _next_read(request, int(count))
     return replies.say("The answer is 42.")

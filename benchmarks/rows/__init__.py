@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from benchmarks.bench import Bench
-from benchmarks.rows import deltas, plugins, prompt, search, startup, turns
+from benchmarks.rows import api_server, deltas, plugins, prompt, search, startup, turns
 from benchmarks.table import Row
 
 ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
@@ -18,4 +18,5 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "prefix": prompt.prefix,
     "plugins": plugins.rows,
     "search": search.rows,
+    "api-server": api_server.rows,
 }

@@ -43,14 +43,13 @@ class Keeper(Protocol):
         usage: Mapping[str, Usage] | None = None,
         model_calls: int = 0,
         final: bool = False,
+        title: str = "",
     ) -> list[int]:
-        """Store messages; returns their positions after the commit."""
+        """Store messages; returns their positions after the commit. ``title`` names a session that
+        has no name yet."""
 
     def save_draft(self, text: str, reasoning: str) -> None:
         """Keep what there is of an answer; does not wait."""
-
-    async def entitle(self, title: str) -> None:
-        """Name the session, unless it has a title already."""
 
     async def note_model(self, model: str) -> None:
         """Keep the model that the session goes on with."""

@@ -327,12 +327,12 @@ class Run:
         self._closing = True
         unsent = tuple(active.steering())
         try:
-            await parts.keeper.entitle(title_of(parts.history))
             await parts.keeper.append(
                 [],
                 usage=active.spent or {parts.chain.route.label: result.usage},
                 model_calls=result.model_calls,
                 final=True,
+                title=title_of(parts.history),
             )
         except Exception as error:  # a turn that began ends with its last event, whatever happens
             if result.outcome == "completed":

@@ -1,4 +1,4 @@
-"""``hermes gateway``: run the chat platforms of this home, see how they are, stop them."""
+"""``hermes gateway``: run the chat platforms and servers of this home, see how they are, stop them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,7 @@ NOT_RUNNING: Final = 3
 
 @click.group("gateway")
 def command() -> None:
-    """Run the agent on chat platforms.
+    """Run the agent on chat platforms, and as a server.
 
     \b
     Examples:
@@ -123,6 +124,7 @@ def stop_gateway(ctx: click.Context) -> None:
 
 
 async def _run(paths: Paths, modules: tuple[str, ...], signals: Signals) -> int:
+    from hermes_core.faces import RuntimeFace
     from hermes_core.gateway.gateway import Gateway
     from hermes_core.runtime import open_runtime
 
@@ -138,20 +140,24 @@ async def _run(paths: Paths, modules: tuple[str, ...], signals: Signals) -> int:
         paths, environ=process_environment(), cwd=working_folder(), modules=modules
     )
     try:
-        gateway = Gateway(runtime, pid=os.getpid())
+        gateway = Gateway(
+            runtime,
+            pid=os.getpid(),
+            face_host=partial(RuntimeFace, runtime),
+            tell=print_error,
+        )
         for note in runtime.config.notes:
             print_error(note)
-        names = [name for name, one in runtime.config.settings.platforms.items() if one.enabled]
-        for name in names:
+        await gateway.load()
+        for name in gateway.platforms:
             if not runtime.config.settings.platforms[name].allow:
                 print_error(
                     f"platforms.{name}.allow is empty: nobody may talk to the agent there.",
                     hint=f"`hermes config set platforms.{name}.allow '[\"SENDER\"]'` lets somebody in.",
                 )
-        await gateway.load()
         for problem in runtime.host.problems:
             print_error(": ".join(filter(None, (problem.plugin, problem.text))), hint=problem.hint)
-        tell(f"Gateway of {paths.home}: {', '.join(names)}. Ctrl-C ends it.\n")
+        tell(f"Gateway of {paths.home}: {', '.join(gateway.names)}. Ctrl-C ends it.\n")
         await gateway.run(stop)
     finally:
         await runtime.close()

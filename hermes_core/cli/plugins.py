@@ -364,8 +364,11 @@ def _next_steps(ctx: click.Context, row: Row) -> list[str]:
     lines = []
     if backends and config_of(ctx).settings.memory.backend not in backends:
         lines.append(f"`hermes config set memory.backend {backends[0]}` has it used.")
-    if any(kind == "platforms" for kind, _, _ in offered):
-        lines.append("Nothing runs platforms yet; the gateway comes with a later release.")
+    platforms = [name for kind, _, name in offered if kind == "platforms"]
+    lines += [
+        f"`hermes config set platforms.{name}.enabled true` and `hermes gateway run` start it."
+        for name in platforms
+    ]
     return lines
 
 

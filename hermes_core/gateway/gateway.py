@@ -1,4 +1,4 @@
-"""The gateway: every enabled platform of a home, in one process, until it is told to stop.
+"""The gateway: every enabled platform and face of a home, in one process, until it is told to stop.
 
 One gateway works on a home (the lock is the caller's). ``gateway.json`` in the home tells others how
 it is, and the next one whether this one ended by itself.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,10 +18,11 @@ import msgspec
 from hermes_core.gateway.delivery import Courier, note_draft
 from hermes_core.gateway.inbox import GatewayInbox
 from hermes_core.gateway.sessions import OpenSessions
-from hermes_core.gateway.supervisor import Supervisor, failure_of, one_line
+from hermes_core.gateway.supervisor import Supervisor, attempted, failure_of, one_line
 from hermes_core.gateway.workers import Workers
 from hermes_core.paths import write_whole
 from hermes_plugins._errors import HermesError, PluginError, UsageError
+from hermes_plugins._faces import Drained, FaceHost, FaceSpec, GatewayFace
 from hermes_plugins._platforms import Platform, PlatformSpec, Watched
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _log = logging.getLogger("hermes.gateway")
 
 
 class PlatformState(msgspec.Struct, frozen=True, kw_only=True):
-    """A platform as `hermes gateway status` shows it. ``trouble`` is what is wrong now."""
+    """A platform or face as `hermes gateway status` shows it. ``trouble`` is what is wrong now."""
 
     state: str
     since: float = 0.0
@@ -72,9 +73,20 @@ class GatewayState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gateway:
-    """Runs the platforms of a runtime."""
+    """Runs the platforms of a runtime, and its faces.
 
-    def __init__(self, runtime: Runtime, *, pid: int) -> None:
+    ``face_host`` makes what the face of a plugin gets. ``tell`` gets a line whenever one of them falls
+    for another reason than before.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        pid: int,
+        face_host: Callable[[str], FaceHost],
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
         settings = runtime.config.settings
         self._runtime = runtime
         self._settings = settings.gateway
@@ -83,18 +95,24 @@ class Gateway:
         self._started = runtime.clock.now()
         self._file = runtime.paths.home / STATE_FILE
         self._mailbox = runtime.store.mailbox()
+        self._face_host = face_host
         self._platforms: dict[str, Platform] = {}
+        self._faces: dict[str, GatewayFace] = {}
         self._specs: dict[str, PlatformSpec] = {}
-        self._failed: dict[str, str] = {}
+        self._face_specs: dict[str, FaceSpec] = {}
+        self._failed: dict[str, HermesError] = {}
         self._counts: Mapping[str, tuple[int, int]] = {}
         self._written: GatewayState | None = None
         self._refusals = 0
+        self._names = [name for name, one in settings.platforms.items() if one.enabled]
         self._couriers = {
             name: Courier(
-                name, mailbox=self._mailbox, clock=runtime.clock, per_second=one.per_second
+                name,
+                mailbox=self._mailbox,
+                clock=runtime.clock,
+                per_second=settings.platforms[name].per_second,
             )
-            for name, one in settings.platforms.items()
-            if one.enabled
+            for name in self._names
         }
         self.sessions = OpenSessions(runtime, limit=self._settings.max_sessions)
         self.workers = Workers(
@@ -104,8 +122,18 @@ class Gateway:
             courier=self._couriers.get,
             at_once=self._settings.max_turns_at_once,
         )
-        self._supervisor = Supervisor(runtime.clock, self._write)
+        self._supervisor = Supervisor(runtime.clock, self._write, tell=tell)
         self._senders = Supervisor(runtime.clock)
+
+    @property
+    def names(self) -> list[str]:
+        """What is loaded: chat platforms, then faces."""
+        return [*self._specs, *self._face_specs]
+
+    @property
+    def platforms(self) -> list[str]:
+        """The chat platforms that are loaded."""
+        return list(self._specs)
 
     async def load(self) -> None:
         """Load the plugins of every enabled platform; those that fail are problems of the host.
@@ -113,13 +141,23 @@ class Gateway:
         Raises:
             UsageError: no platform is enabled, or none can be loaded.
         """
-        if not self._couriers:
+        if not self._names:
             raise UsageError(
                 "no chat platform is enabled.",
                 hint="For example: `hermes config set platforms.irc.enabled true`",
             )
         await self._runtime.start()
-        self._specs = await self._load()
+        for name in self._names:
+            spec = await attempted(self._spec(name))
+            if isinstance(spec, PlatformSpec):
+                self._specs[name] = spec
+            elif isinstance(spec, FaceSpec):
+                self._face_specs[name] = spec
+                del self._couriers[name]
+            else:
+                self._note_failure(name, spec)
+        if not (self._specs or self._face_specs):
+            raise self._nothing_to_run()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set, then drain; `load` comes first."""
@@ -131,6 +169,8 @@ class Gateway:
         for name, spec in specs.items():
             self._senders.start(f"courier {name}", self._couriers[name].run)
             self._supervisor.start(name, partial(self._connected, name, spec))
+        for name, face in self._face_specs.items():
+            self._supervisor.start(name, partial(self._serving, name, face))
         self._senders.start("upkeep", self._keep_up)
         try:
             await stop.wait()
@@ -139,26 +179,32 @@ class Gateway:
 
     # -- platforms -----------------------------------------------------------------------
 
-    async def _load(self) -> dict[str, PlatformSpec]:
-        specs: dict[str, PlatformSpec] = {}
-        for name in self._couriers:
-            try:
-                specs[name] = await self._spec(name)
-            except PluginError as error:
-                self._failed[name] = error.message
-                self._runtime.host.report_problem(name, error.message, error.hint)
-        if not specs:
-            raise UsageError(
-                f"no enabled platform can be started: {'; '.join(self._failed.values())}",
-                hint="`hermes plugins list` shows what is installed, and why something is off.",
-            )
-        return specs
+    def _note_failure(self, name: str, error: Exception) -> None:
+        failure = error if isinstance(error, HermesError) else HermesError(one_line(error))
+        self._failed[name] = failure
+        self._runtime.host.report_problem(name, failure.message, failure.hint)
 
-    async def _spec(self, name: str) -> PlatformSpec:
+    def _nothing_to_run(self) -> UsageError:
+        reasons = "; ".join(failure.message for failure in self._failed.values())
+        hints = [failure.hint for failure in self._failed.values() if failure.hint]
+        usual = "`hermes plugins list` shows what is installed, and why something is off."
+        return UsageError(
+            f"no enabled platform can be started: {reasons}", hint=" ".join(hints) or usual
+        )
+
+    async def _spec(self, name: str) -> PlatformSpec | FaceSpec:
+        """What the gateway is to run under this name.
+
+        Raises:
+            PluginError: nobody offers it, or the plugin that does is off.
+            HermesError: the face says that a setting is missing.
+        """
         host = self._runtime.host
         for loaded in await host.load("hermes.platforms", [name]):
             for spec in loaded.platforms:
                 if spec.id == name:
+                    if isinstance(spec, FaceSpec) and spec.check is not None:
+                        spec.check(self._runtime.handle(loaded.name))
                     return spec
         offered = [one for one in host.found if (one.group, one.name) == ("hermes.platforms", name)]
         if not offered:
@@ -193,6 +239,18 @@ class Gateway:
         courier.use(spec, platform)
         await self._wake_all(name)
         await platform.run(inbox)
+
+    async def _serving(self, name: str, spec: FaceSpec) -> None:
+        """One life of a face."""
+        face = spec.make(self._face_host(self._owner(name)))
+        self._faces[name] = face
+        await face.run()
+
+    async def _drained(self, name: str, face: GatewayFace) -> None:
+        """Let a face end what it is at, within ``gateway.drain``."""
+        if isinstance(face, Drained) and self._supervisor.health[name].state == "running":
+            async with self._clock.timeout(self._settings.drain):
+                await face.drain()
 
     def _count_refusal(self, sender: str) -> None:
         """The owner may want to know whom to allow; a flood of strangers must not fill the log."""
@@ -240,7 +298,8 @@ class Gateway:
 
     async def _drain(self) -> None:
         """Nothing new, then what runs, then what is on its way, then the connections."""
-        await self.workers.drain(self._settings.drain)
+        faces = [failure_of(self._drained(name, face)) for name, face in self._faces.items()]
+        await asyncio.gather(self.workers.drain(self._settings.drain), *faces)
         try:
             async with self._clock.timeout(FLUSH):
                 while not all(self._couriers[name].idle for name in self._platforms):
@@ -262,7 +321,7 @@ class Gateway:
             updated=now,
             clean=clean,
             sessions=len(self.sessions),
-            platforms={name: self._state_of(name) for name in self._couriers},
+            platforms={name: self._state_of(name) for name in self._names},
         )
         before = self._written
         if (
@@ -279,12 +338,12 @@ class Gateway:
 
     def _state_of(self, name: str) -> PlatformState:
         if name in self._failed:
-            return PlatformState(state="not loaded", trouble=self._failed[name])
+            return PlatformState(state="not loaded", trouble=str(self._failed[name]))
         health = self._supervisor.health.get(name)
         unanswered, unsent = self._counts.get(name, (0, 0))
         if health is None:
             return PlatformState(state="starting", unanswered=unanswered, unsent=unsent)
-        platform: object = self._platforms.get(name)
+        platform: object = self._platforms.get(name) or self._faces.get(name)
         trouble = health.error if health.state == "waiting" else ""
         if health.state == "running" and isinstance(platform, Watched):
             trouble = platform.trouble()

@@ -1,4 +1,4 @@
-"""Keeping platforms running: a fall is told and mended after a pause, and stays its own.
+"""Keeping platforms and faces running: a fall is told and mended after a pause, and stays its own.
 
 The only place of the gateway that catches everything: what a platform's code raises becomes a value.
 """
@@ -40,11 +40,22 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Supervisor:
-    """Runs named works for ever, each in a task of its own. ``changed`` is told of every change."""
+    """Runs named works for ever, each in a task of its own.
 
-    def __init__(self, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
+    ``changed`` is told of every change, ``tell`` in a line of every fall that has another reason than
+    the one before.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        changed: Callable[[], None] = lambda: None,
+        *,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
         self._clock = clock
         self._changed = changed
+        self._say = tell
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._health: dict[str, Health] = {}
 
@@ -76,6 +87,8 @@ class Supervisor:
             failure = await failure_of(work())
             text = one_line(failure) if failure is not None else "it ended by itself"
             _log.warning("%s fell: %s", name, text, exc_info=_unforeseen(failure))
+            if text != error:
+                self._say(f"{name} fell and is started again: {text}")
             falls = 1 if self._clock.monotonic() - started >= HEALTHY else falls + 1
             health = Health(state="waiting", since=self._clock.now(), error=text, falls=falls)
             self._tell(name, health)

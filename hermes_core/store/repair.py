@@ -67,6 +67,12 @@ def mend(messages: Sequence[StoredMessage]) -> tuple[list[StoredMessage], list[M
     return valid, [closing(call) for call in pending.values()]
 
 
+def valid(messages: Iterable[Message]) -> list[Message]:
+    """A valid history of messages that were not stored yet, such as a client's own."""
+    kept, closings = mend([StoredMessage(position=0, time=0.0, message=one) for one in messages])
+    return [*(one.message for one in kept), *closings]
+
+
 def closing(call: ToolCall) -> Message:
     """The result of a call whose own was lost."""
     return tool_message(call, INTERRUPTED, status="interrupted")

@@ -240,6 +240,24 @@ def create(connection: Connection, info: SessionInfo, system: str, tools: bytes)
         raise StoreError(f"there is a session {info.id} already.") from error
 
 
+def begin(
+    connection: Connection,
+    info: SessionInfo,
+    setup: tuple[str, bytes],
+    messages: Sequence[Message],
+    *,
+    holder: tuple[str, str],
+) -> Token:
+    """A session that begins with ``messages``, taken for writing by ``holder`` (name, host)."""
+    key = create(connection, info, *setup)
+    for position, message in enumerate(messages, 1):
+        row = (key, position, info.created, message.role, encode_message(message))
+        _insert(connection, row, message.text)
+    if messages:
+        connection.execute(_COUNT, (key,))
+    return take(connection, info.id, *holder, info.created)
+
+
 def _text(connection: Connection, body: bytes) -> int:
     """The id of a text that is kept once."""
     from hashlib import blake2b
@@ -268,6 +286,7 @@ def append(
     now: float,
     usage: Mapping[str, Usage],
     model_calls: int,
+    title: str = "",
 ) -> list[int]:
     """Add messages at the end, unless somebody else has the session by now; their positions."""
     row = (len(added), model_calls, now, now + LEASE_SECONDS, token.key, token.fence)
@@ -284,6 +303,8 @@ def append(
     for model, used in usage.items():
         spent = (used.input, used.output, used.cached, used.reasoning, used.cost)
         connection.execute(_SPEND, (token.key, model, *spent))
+    if title:
+        set_title(connection, token.session_id, title)
     return positions
 
 

@@ -169,6 +169,28 @@ class Store:
         stamped = self._stamped(info)
         await self._writer.run(sessions.create, stamped, system, tools)
 
+    async def begin_session(
+        self,
+        info: SessionInfo,
+        *,
+        system: str,
+        tools: bytes,
+        messages: Sequence[Message],
+        holder: str,
+    ) -> Lease:
+        """A new session that begins with these messages, taken for writing: all in one commit.
+
+        Raises:
+            StoreError: there is one with that id.
+        """
+        stamped, owner = self._stamped(info), (self._named(holder), self._host)
+        token = await self._writer.run(
+            lambda connection: sessions.begin(
+                connection, stamped, (system, tools), messages, holder=owner
+            )
+        )
+        return Lease(self, token)
+
     async def fork(self, session_id: str, *, info: SessionInfo, upto: int | None = None) -> None:
         """A new session that begins with the messages and the setup of another.
 
@@ -193,7 +215,7 @@ class Store:
             SessionBusy: somebody who lives has it.
             StoreError: there is no such session.
         """
-        name = holder if self._process in holder else f"{holder} {self._process}"
+        name = self._named(holder)
         # The time is looked at when it is this job's turn: by then others may have renewed theirs.
         token = await self._writer.run(
             lambda connection: sessions.take(
@@ -201,6 +223,9 @@ class Store:
             )
         )
         return Lease(self, token)
+
+    def _named(self, holder: str) -> str:
+        return holder if self._process in holder else f"{holder} {self._process}"
 
     async def renew(self, lease: Lease) -> None:
         """See `Lease.renew`."""
@@ -229,11 +254,13 @@ class Store:
         usage: Mapping[str, Usage] | None = None,
         model_calls: int = 0,
         final: bool = False,
+        title: str = "",
     ) -> Positions:
         """Add messages; returns their positions when they are committed. The draft is gone then.
 
         ``usage`` is added up per model. ``final``, for the commit that ends a turn: it survives a loss
-        of power too. A caller that is cancelled meanwhile may find them stored or not.
+        of power too. ``title``, where it is not "", names the session. A caller that is cancelled
+        meanwhile may find them stored or not.
 
         Raises:
             SessionBusy: somebody took the session over; nothing was written.
@@ -248,6 +275,7 @@ class Store:
                 now=now,
                 usage=usage or {},
                 model_calls=model_calls,
+                title=title,
             ),
             durable=final,
         )

@@ -14,6 +14,7 @@ from hermes_plugins.testing._clock import RealClock, VirtualClock
 from hermes_plugins.testing._command import Command, Ended
 from hermes_plugins.testing._conformance_dialect import Answer, DialectConformance, a_request, ask
 from hermes_plugins.testing._conformance_environment import EnvironmentConformance
+from hermes_plugins.testing._conformance_face import FaceConformance
 from hermes_plugins.testing._conformance_memory import FakeMemory, MemoryConformance
 from hermes_plugins.testing._conformance_platform import (
     FakeInbox,
@@ -45,6 +46,7 @@ __all__ = [
     "DialectConformance",
     "Ended",
     "EnvironmentConformance",
+    "FaceConformance",
     "FakeApprover",
     "FakeCancelled",
     "FakeContext",

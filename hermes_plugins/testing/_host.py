@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hermes_core.agent.agent import Session
     from hermes_core.runtime import Runtime
     from hermes_plugins._approvals import Approver
+    from hermes_plugins._faces import FaceHost, FaceSpec
 
 E = TypeVar("E", bound=Event)
 
@@ -73,6 +74,21 @@ class TestHost:
         if self._prompt is None:
             self._prompt = FakePrompt(RuntimeFace(self.runtime, "prompt"), await self.session())
         return self._prompt
+
+    async def face(self, name: str) -> tuple[FaceSpec, FaceHost]:
+        """What a plugin offers as a face of the gateway, and what the gateway would make it with.
+
+        Raises:
+            LookupError: no plugin offers it.
+        """
+        from hermes_core.faces import RuntimeFace
+        from hermes_plugins._faces import FaceSpec
+
+        for loaded in await self.runtime.host.load("hermes.platforms", [name]):
+            for spec in loaded.platforms:
+                if isinstance(spec, FaceSpec) and spec.id == name:
+                    return spec, RuntimeFace(self.runtime, loaded.name)
+        raise LookupError(f"no face {name!r} is offered: {self.problems}")
 
     @property
     def workspace(self) -> Path:

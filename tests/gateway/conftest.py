@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import TypeAlias
 
 import pytest
 
+from hermes_core.faces import RuntimeFace
 from hermes_core.gateway.gateway import Gateway
 from hermes_plugins import Host, InboundMessage, OutboundMessage, Platform, PlatformSpec, hookimpl
 from hermes_plugins.testing import FakePlatform, ScriptedServer, TestHost
@@ -109,7 +111,8 @@ def start(hermes: HostFactory) -> Start:
         }
         objects = {("hermes.platforms", "fake"): offered, **(plugins or {})}
         async with hermes(plugins=objects, server=server, settings=wanted) as host:
-            gateway, stop = Gateway(host.runtime, pid=1), asyncio.Event()
+            gateway = Gateway(host.runtime, pid=1, face_host=partial(RuntimeFace, host.runtime))
+            stop = asyncio.Event()
             await gateway.load()
             task = asyncio.create_task(gateway.run(stop))
             try:

@@ -7,10 +7,12 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, TypeAlias
 
 import pytest
 
+from hermes_core.faces import RuntimeFace
 from hermes_core.gateway.gateway import Gateway, read_state
 from hermes_core.store.mailbox import Draft
 from hermes_plugins import (
@@ -454,16 +456,20 @@ async def test_what_cannot_be_sent_or_may_have_been_is_told(
 # -- starting ----------------------------------------------------------------------------
 
 
+def a_gateway(host: Any) -> Gateway:
+    return Gateway(host.runtime, pid=1, face_host=partial(RuntimeFace, host.runtime))
+
+
 async def test_without_a_platform_it_says_which_command_enables_one(hermes: Any) -> None:
     async with hermes() as host:
         with pytest.raises(UsageError, match=r"no chat platform is enabled.*config set platforms"):
-            await Gateway(host.runtime, pid=1).load()
+            await a_gateway(host).load()
 
 
 async def test_a_platform_that_nobody_offers_is_named(hermes: Any) -> None:
     async with hermes(settings={"platforms.pigeon.enabled": True}) as host:
         with pytest.raises(UsageError, match="pigeon: no installed plugin offers this platform"):
-            await Gateway(host.runtime, pid=1).load()
+            await a_gateway(host).load()
 
 
 def _held(text: str, release: threading.Event | None) -> dict[str, Any]:

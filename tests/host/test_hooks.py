@@ -16,6 +16,7 @@ from hermes_plugins import (
     ConfigSection,
     Decision,
     Deny,
+    FaceSpec,
     Fetches,
     Host,
     Message,
@@ -272,11 +273,12 @@ async def test_hermes_register_providers_makes_a_provider_that_answers(hermes) -
             assert (await host.ask("hi")).text == "from afar"
 
 
-async def test_hermes_register_platforms_offers_what_its_entry_point_names(hermes) -> None:
+@pytest.mark.parametrize("kind", [PlatformSpec, FaceSpec])
+async def test_hermes_register_platforms_offers_what_its_entry_point_names(hermes, kind) -> None:
     class Plugin:
         @hookimpl
-        def hermes_register_platforms(self) -> list[PlatformSpec]:
-            return [PlatformSpec(id="pigeon", make=lambda host: FakePlatform())]
+        def hermes_register_platforms(self) -> list[PlatformSpec | FaceSpec]:
+            return [kind(id="pigeon", make=lambda host: FakePlatform())]
 
     plugins = {("hermes.platforms", "pigeon"): Plugin(), ("hermes.platforms", "dove"): Plugin()}
     async with hermes(plugins=plugins) as host:

@@ -294,7 +294,7 @@ def test_enabling_a_memory_backend_or_a_platform_says_what_uses_it(plugins, shel
     ]
     assert plugins("enable", "irc").out.splitlines() == [
         "irc is on. It offers: platforms:irc.",
-        "Nothing runs platforms yet; the gateway comes with a later release.",
+        "`hermes config set platforms.irc.enabled true` and `hermes gateway run` start it.",
     ]
     run(["config", "set", "memory.backend", "diary"])
     assert "has it used" not in plugins("enable", "diary").out

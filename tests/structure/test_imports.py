@@ -50,6 +50,7 @@ BEHIND = {
 }
 KIT_NEEDS = {"msgspec", "pluggy"}
 PLUGIN_NEEDS: dict[str, set[str]] = {
+    "hermes_plugin_api_server": {"starlette", "uvicorn"},
     "hermes_plugin_file": {"yaml"},
     "hermes_plugin_repl": {"prompt_toolkit", "rich"},
 }
