@@ -261,10 +261,18 @@ class DisplaySettings(Section, frozen=True, kw_only=True):
     """How it looks."""
 
     interface: Annotated[
-        Literal["repl", "tui", "plain"], Meta(description="what `hermes` opens")
+        str,
+        Meta(
+            pattern="^[a-z0-9][a-z0-9_-]{0,63}$",
+            description="what `hermes` opens: repl, plain, or another installed shell",
+        ),
     ] = "repl"
     skin: Annotated[
-        str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="name of an installed skin")
+        str,
+        Meta(
+            pattern="^[A-Za-z0-9_-]{1,64}$",
+            description="colours: default, light, ocean, ember, mono, or skins/NAME.toml in the home",
+        ),
     ] = "default"
     language: Annotated[
         str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -12,7 +13,7 @@ from hermes_core.agent.agent import Session
 from hermes_core.route.route import Wanted
 from hermes_plugins._approvals import Answer, Choice
 from hermes_plugins._errors import UsageError
-from hermes_plugins._faces import SessionWish, SlashCommand, SlashContext
+from hermes_plugins._faces import FaceSession, SessionWish, SlashCommand, SlashContext
 from hermes_plugins._messages import Message
 from hermes_plugins._store import StoredMessage
 
@@ -82,6 +83,9 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def save(context: SlashContext, argument: str) -> str:
         return await _save(runtime, context, argument)
 
+    async def compress(context: SlashContext, argument: str) -> str:
+        return _compress(runtime, context)
+
     return [
         SlashCommand(name="new", help="Begin a new session.", run=new, aliases=("clear",)),
         SlashCommand(name="resume", usage="[ID|TITLE]", help="Go on with a session.", run=resume),
@@ -92,6 +96,7 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
         SlashCommand(name="status", help="Show the session, model and mode.", run=status),
         SlashCommand(name="usage", help="Show tokens and cost of this session.", run=usage),
         SlashCommand(name="save", usage="FILE", help="Write the conversation to a file.", run=save),
+        SlashCommand(name="compress", help="Make a long session shorter.", run=compress),
     ]
 
 
@@ -120,20 +125,40 @@ async def _name(context: SlashContext) -> str:
 
 async def _status(runtime: Runtime, context: SlashContext) -> str:
     session, status = context.session, context.session.status
-    used = f"{status.context_used:,}" if status.context_used else "unknown"
-    window = f"{status.context_length:,}" if status.context_length else "unknown"
     rows = {
         "session": f"{session.info.id}  {await _name(context)}",
         "model": session.model,
         "folder": session.info.workspace,
         "messages": str(len(session.history)),
         "tools": str(len(session.tools)),
-        "context": f"{used} of {window} tokens",
+        "context": _context(session),
         "budget": f"{status.max_turns} model calls a message",
         "approvals": f"{status.mode} ({_MODES[status.mode]})",
         "home": str(runtime.paths.home),
     }
     return "\n".join(f"{key:<10} {value}" for key, value in rows.items())
+
+
+def _context(session: FaceSession) -> str:
+    used, window = session.status.context_used, session.status.context_length
+    if not used:
+        return f"nothing yet, of {window:,} tokens" if window else "nothing yet"
+    return (
+        f"{used:,} of {window:,} tokens" if window else f"{used:,} tokens; the window is not known"
+    )
+
+
+def _compress(runtime: Runtime, context: SlashContext) -> str:
+    """No engine is called yet, so it says that, and what helps meanwhile."""
+    engine = runtime.config.settings.context.engine
+    if engine in runtime.host.names("hermes.context"):
+        why = f"the engine {engine} is installed, but Hermes does not call it yet."
+    else:
+        why = f"no installed plugin offers the engine {engine} (context.engine)."
+    return (
+        f"Nothing was compressed: {why}\nThe context holds {_context(context.session)}.\n"
+        "/new begins an empty session; this one stays, and /resume finds it."
+    )
 
 
 async def _usage(runtime: Runtime, context: SlashContext) -> str:
@@ -203,6 +228,13 @@ def _model_commands(runtime: Runtime) -> Sequence[SlashCommand]:
         await context.switch(SessionWish(model=context.session.model, toolsets=names))
         return f"New session {context.session.info.id} with {', '.join(names)}."
 
+    async def skills(context: SlashContext, argument: str) -> str:
+        from hermes_core.slash_skills import describe, find_packs
+
+        home = runtime.paths.skills
+        more = [runtime.cwd / Path(one).expanduser() for one in runtime.config.settings.skills.dirs]
+        return describe(await asyncio.to_thread(find_packs, [home, *more]), home)
+
     return [
         SlashCommand(
             name="model", usage="[PROVIDER/MODEL]", help="Show or change the model.", run=model
@@ -211,6 +243,7 @@ def _model_commands(runtime: Runtime) -> Sequence[SlashCommand]:
             name="provider", usage="[NAME]", help="Show or change the provider.", run=provider
         ),
         SlashCommand(name="tools", help="Show the tools of this session.", run=tools),
+        SlashCommand(name="skills", help="Show the skill packs, and how to use one.", run=skills),
         SlashCommand(
             name="toolsets",
             usage="[A,B]",
