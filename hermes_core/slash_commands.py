@@ -36,7 +36,7 @@ def kernel_commands(runtime: Runtime) -> Sequence[SlashCommand]:
 def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def new(context: SlashContext, argument: str) -> str:
         _need_idle(context)
-        await context.switch(SessionWish(model=context.session.model))
+        await context.switch(_with_its_model(context))
         return f"New session {context.session.info.id}."
 
     async def resume(context: SlashContext, argument: str) -> str:
@@ -98,6 +98,12 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
         SlashCommand(name="save", usage="FILE", help="Write the conversation to a file.", run=save),
         SlashCommand(name="compress", help="Make a long session shorter.", run=compress),
     ]
+
+
+def _with_its_model(context: SlashContext, *, toolsets: tuple[str, ...] = ()) -> SessionWish:
+    """A new session with the model of this one, whatever provider the settings name."""
+    provider, _, model = context.session.model.partition("/")
+    return SessionWish(model=model, provider=provider, toolsets=toolsets)
 
 
 async def _taken_back(context: SlashContext) -> Message:
@@ -225,7 +231,7 @@ def _model_commands(runtime: Runtime) -> Sequence[SlashCommand]:
             return _toolsets(runtime, context)
         _need_idle(context)
         names = tuple(argument.replace(",", " ").split())
-        await context.switch(SessionWish(model=context.session.model, toolsets=names))
+        await context.switch(_with_its_model(context, toolsets=names))
         return f"New session {context.session.info.id} with {', '.join(names)}."
 
     async def skills(context: SlashContext, argument: str) -> str:
