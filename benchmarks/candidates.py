@@ -99,6 +99,12 @@ class Hermes:
         typed = f"{QUESTION}\n\x04"
         return msgspec.structs.replace(command, typed=typed, expect=answer_of(model))
 
+    def open(self, model: str) -> Command:
+        """The REPL, in a terminal that somebody else has to open."""
+        command = self.call("chat", model=model)
+        env = {**command.env, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        return msgspec.structs.replace(command, env=env)
+
     def call(self, *arguments: str, model: str = "say") -> Command:
         """Any command line."""
         env = {

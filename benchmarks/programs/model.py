@@ -3,6 +3,7 @@
     say             one short answer
     read-40         asks for read_file 40 times, then answers how many notes it read
     deltas-20000    an answer of 20,000 deltas of one token
+    markdown-5000   5,000 lines of Markdown (paragraphs, lists, code), 6 characters a delta
     kept-…          the same, and the request's body becomes a line of the file
 
 ``model.py FILE`` prints its URL and serves until stdin closes.
@@ -24,6 +25,8 @@ def answer(request: ScriptedRequest) -> Reply:
     kind, _, count = model.removeprefix("kept-").partition("-")
     if kind == "deltas":
         return _deltas(int(count))
+    if kind == "markdown":
+        return _markdown(int(count))
     if kind == "read" and body.get("tools"):
         return _next_read(request, int(count))
     return replies.say("The answer is 42.")
@@ -52,6 +55,18 @@ def _deltas(count: int) -> Reply:
     if count not in _ready:
         _ready[count] = replies.say("word " * count, split=["word "] * count)
     return _ready[count]
+
+
+def _markdown(count: int) -> Reply:
+    if -count not in _ready:
+        pieces = [
+            f"Paragraph {number} with **bold**, `code` and a few more words in it.\n\n"
+            f"- an item\n- another [one](https://example.org/{number})\n\n"
+            f"```python\ndef f{number}(x):\n    return x + {number}\n```\n\n"
+            for number in range(count // 10)
+        ]
+        _ready[-count] = replies.say("".join(pieces) + "The last line.", split=6)
+    return _ready[-count]
 
 
 def main() -> None:

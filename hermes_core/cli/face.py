@@ -94,6 +94,7 @@ class PlainFace:
                 if self._tool_progress != "off":
                     self._tool(event)
             case Retrying(detail=detail, delay=delay):
+                self._held.clear()
                 self._line(_retry(detail, delay))
             case Steered(text=text):
                 self._line(f"(passed on: {text})")

@@ -9,6 +9,7 @@ import pytest
 
 from hermes_plugins import (
     Ask,
+    ImagePart,
     Message,
     MessageDone,
     Notice,
@@ -17,6 +18,7 @@ from hermes_plugins import (
     Retrying,
     Steered,
     TextDelta,
+    TextPart,
     ToolContext,
     ToolDone,
     ToolError,
@@ -129,6 +131,19 @@ def options(bench: Bench, server: ScriptedServer, **more: object) -> dict[str, o
         "toolsets": ("bench",),
         **more,
     }
+
+
+async def test_the_text_of_a_message_with_an_image_is_cleaned_like_any_other(hermes) -> None:
+    image = ImagePart(media_type="image/png", data="aGk=")
+    message = Message(role="user", parts=(TextPart("lo\x1b[2Jok\x00"), image))
+    with ScriptedServer([replies.say("ok")]) as server:
+        async with hermes(server=server) as host:
+            asked = await host.ask(message)
+            kept = (await host.session()).history[0]
+    assert kept.parts == (TextPart("look"), image)
+    assert [one.text for one in asked.events if isinstance(one, Notice)] == [
+        "5 control characters were taken out."
+    ]
 
 
 async def test_a_question_is_answered_and_every_event_carries_its_ids(hermes, bench) -> None:
