@@ -80,9 +80,9 @@ class Terminal:
         """Wait for its end; the seconds of CPU that it took."""
         _, status, usage = os.wait4(self._child.pid, 0)
         self._child.returncode = os.waitstatus_to_exitcode(status)
+        self._cpu = usage.ru_utime + usage.ru_stime
         if self._child.returncode not in (0, -signal.SIGKILL):
             raise NotRun(f"exit status {self._child.returncode}: …{self._shown[-200:]!r}")
-        self._cpu = usage.ru_utime + usage.ru_stime
         return self._cpu
 
     def _read(self) -> None:

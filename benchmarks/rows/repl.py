@@ -27,7 +27,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     """Four figures."""
     try:
         first = statistics.median(_first_prompt(bench) for _ in range(ROUNDS + 1))
-        costs = {count: _cost(bench, count) for count in (0, EDGE, LINES - EDGE, LINES)}
+        costs = _costs(bench, (0, EDGE, LINES - EDGE, LINES))
         delays: Figure = _delay(bench)
     except (NotRun, ImportError) as reason:
         yield Row(figure="REPL", unit="", target=None, measured=str(reason) or "not run")
@@ -67,19 +67,24 @@ def _first_prompt(bench: Bench) -> float:
         return terminal.kill()
 
 
+def _costs(bench: Bench, counts: Sequence[int]) -> dict[int, float]:
+    """Seconds of CPU of a conversation with one answer of so many lines; medians of rounds in turn."""
+    found: dict[int, list[float]] = {count: [] for count in counts}
+    for _ in range(ROUNDS):
+        for count in counts:
+            found[count].append(_cost(bench, count))
+    return {count: statistics.median(costs) for count, costs in found.items()}
+
+
 def _cost(bench: Bench, lines: int) -> float:
-    """Seconds of CPU of a conversation with one answer of so many lines; the median of some."""
     from benchmarks.terminal import Terminal
 
-    found: list[float] = []
-    for _ in range(ROUNDS):
-        with Terminal(bench.hermes.open(f"markdown-{lines}")) as terminal:
-            terminal.wait_for(PROMPT)
-            terminal.type("Write it.\r")
-            terminal.wait_for(END)
-            terminal.type("\x04")
-            found.append(terminal.end())
-    return statistics.median(found)
+    with Terminal(bench.hermes.open(f"markdown-{lines}")) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("Write it.\r")
+        terminal.wait_for(END)
+        terminal.type("\x04")
+        return terminal.end()
 
 
 def _delay(bench: Bench) -> float:

@@ -34,7 +34,7 @@ from .drafting import Draft, Pastes
 from .images import NotAnImage
 from .keys import bindings
 from .screen import Screen
-from .showing import SPIN_SECONDS, Display, Shown
+from .showing import SPIN_SECONDS, Display, Shown, in_pieces
 from .skins import Palette, colours_of, find_skin
 from .status import Facts, status_line
 
@@ -186,13 +186,17 @@ class Conversation:
                 self._shown.text(f"  {note}", "status")
             message = draft.message
         self._shown.begin()
+        self._begin(asyncio.to_thread(self._shown.prepare))  # while the model thinks
         ticking = asyncio.get_running_loop().create_task(self._tick())
         try:
             async with self.session.run(message) as run:
                 self.running = run
                 async for event in run:
-                    self._shown.show(event)
-                    self._screen.touch()
+                    for piece in in_pieces(event):
+                        self._shown.show(piece)
+                        self._screen.touch()
+                        while self._shown.is_behind:
+                            await self._screen.next_frame()
                     if isinstance(event, TurnEnded):
                         self.running = None  # a command that is typed now finds it idle
         finally:

@@ -32,8 +32,10 @@ from .skins import Palette
 
 FRAME_SECONDS: Final = 0.05
 """Between two redraws while an answer streams in."""
-BUSY_SECONDS: Final = 0.01
+BUSY_SECONDS: Final = 0.02
 """The same where more waits to be drawn than one frame does."""
+LAST_FRAMES: Final = 25
+"""Drawn at most when the person leaves in the middle of an answer; the rest is in the session."""
 INPUT_ROWS: Final = 10
 LIVE_ROWS: Final = 12
 _HELD: Final = ("\x1b[?2026h", "\x1b[?2026l")
@@ -105,6 +107,7 @@ class Screen:
         self._clock = clock
         self._pending: list[str] = []
         self._dirty = asyncio.Event()
+        self._drawn = asyncio.Event()
         self._is_away = False
         self.buffer = Buffer(
             multiline=True, history=history, completer=completer, complete_while_typing=True
@@ -116,7 +119,7 @@ class Screen:
             output=self.output,
             color_depth=_DEPTHS.get(palette.colours, ColorDepth.DEPTH_24_BIT),
             erase_when_done=True,
-            min_redraw_interval=0.01,
+            max_render_postpone_time=None,  # we do not redraw more often than has to be
         )
         self.app.timeoutlen = 0.25
         self.app.ttimeoutlen = 0.05
@@ -183,8 +186,9 @@ class Screen:
             self._write_all()
 
     def _write_all(self) -> None:
-        while self._frame():
-            pass
+        for _ in range(LAST_FRAMES):
+            if not self._frame():
+                break
         text, self._pending = "".join(self._pending), []
         self._write(text)
 
@@ -201,6 +205,12 @@ class Screen:
     def touch(self) -> None:
         """What is alive has changed."""
         self._dirty.set()
+
+    async def next_frame(self) -> None:
+        """Wait until the next frame has been drawn."""
+        self._drawn.clear()
+        self._dirty.set()
+        await self._drawn.wait()
 
     async def lend(self, work: Callable[[], object]) -> object:
         """Give the terminal to something else while ``work`` (which may be awaited) runs."""
@@ -227,6 +237,7 @@ class Screen:
                 self._dirty.set()
                 continue
             more = self._frame()
+            self._drawn.set()
             if self._pending:
                 text, self._pending = "".join(self._pending), []
                 if isinstance(self.output, _OneWrite):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, TypeGuard
 
@@ -39,10 +39,14 @@ RESULT_LINES: Final = 12
 """Of a diff that is shown without /verbose."""
 SAID_LINES: Final = 12
 """Of a message that the person sent."""
-FRAME_SECONDS: Final = 0.015
-"""What drawing may take at a time."""
-BATCH: Final = 16
-"""Blocks that are drawn in one go; about 5 ms."""
+FRAME_SECONDS: Final = 0.008
+"""What drawing may take at a time: a key that is pressed meanwhile waits for it."""
+BATCH: Final = 8
+"""Blocks that are drawn in one go; about 2 ms."""
+PIECE: Final = 4_000
+"""Characters of a delta that are looked at in one go; deltas that had to wait are merged."""
+AHEAD: Final = 64
+"""Blocks that may wait to be drawn; then the model's stream has to wait too."""
 KEPT_RESULTS: Final = 20
 _OPEN_ROWS: Final = 6
 _THOUGHT_ROWS: Final = 3
@@ -112,6 +116,10 @@ class Shown:
         self._began = self._clock.monotonic()
         self._last_tool = ""
         self.requests = 0
+
+    def prepare(self) -> None:
+        """Import what draws, which takes a moment; may be called in a thread."""
+        from . import painting  # noqa: F401
 
     def live(self, width: int, *, working: bool) -> str:
         """The rows that change: the open block, the calls that run, what the model does."""
@@ -210,6 +218,11 @@ class Shown:
                 self._add(self._drawing().blocks(batch, self._width()))
                 del self._queue[: len(batch)]
         return bool(self._queue)
+
+    @property
+    def is_behind(self) -> bool:
+        """True while so much waits to be drawn that no more should come."""
+        return len(self._queue) > AHEAD
 
     def show_result(self) -> None:
         """What a tool returned, whole: the last call's, and each time after it the one before."""
@@ -339,6 +352,15 @@ class Shown:
         if end.outcome != "completed":
             reason = "\n".join(filter(None, (end.reason, end.hint))) or end.outcome
             self.text(end.text if end.outcome == "guardrail" else reason, "warning")
+
+
+def in_pieces(event: Event) -> Iterator[Event]:
+    """The event; a long delta as several."""
+    if not isinstance(event, TextDelta) or len(event.text) <= PIECE:
+        yield event
+        return
+    for begin in range(0, len(event.text), PIECE):
+        yield msgspec.structs.replace(event, text=event.text[begin : begin + PIECE])
 
 
 def _is_block(one: Block | str) -> TypeGuard[Block]:
