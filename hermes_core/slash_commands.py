@@ -27,7 +27,12 @@ _MODES: Final = {"manual": "asks you", "smart": "lets a model judge", "off": "as
 
 def kernel_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     """The commands, made for one runtime."""
-    return [*_session_commands(runtime), *_model_commands(runtime), *_face_commands()]
+    return [
+        *_session_commands(runtime),
+        *_telling_commands(runtime),
+        *_model_commands(runtime),
+        *_face_commands(),
+    ]
 
 
 # -- sessions --------------------------------------------------------------------------
@@ -74,6 +79,17 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
         await runtime.store.set_title(context.session.info.id, " ".join(argument.split()))
         return f"The title is now {' '.join(argument.split())!r}."
 
+    return [
+        SlashCommand(name="new", help="Begin a new session.", run=new, aliases=("clear",)),
+        SlashCommand(name="resume", usage="[ID|TITLE]", help="Go on with a session.", run=resume),
+        SlashCommand(name="branch", help="Go on in a copy of this session.", run=branch),
+        SlashCommand(name="undo", help="Take the last question and its answer back.", run=undo),
+        SlashCommand(name="retry", help="Ask the last question once more.", run=retry),
+        SlashCommand(name="title", usage="[TEXT]", help="Show or set the title.", run=title),
+    ]
+
+
+def _telling_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def status(context: SlashContext, argument: str) -> str:
         return await _status(runtime, context)
 
@@ -87,12 +103,6 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
         return _compress(runtime, context)
 
     return [
-        SlashCommand(name="new", help="Begin a new session.", run=new, aliases=("clear",)),
-        SlashCommand(name="resume", usage="[ID|TITLE]", help="Go on with a session.", run=resume),
-        SlashCommand(name="branch", help="Go on in a copy of this session.", run=branch),
-        SlashCommand(name="undo", help="Take the last question and its answer back.", run=undo),
-        SlashCommand(name="retry", help="Ask the last question once more.", run=retry),
-        SlashCommand(name="title", usage="[TEXT]", help="Show or set the title.", run=title),
         SlashCommand(name="status", help="Show the session, model and mode.", run=status),
         SlashCommand(name="usage", help="Show tokens and cost of this session.", run=usage),
         SlashCommand(name="save", usage="FILE", help="Write the conversation to a file.", run=save),

@@ -47,26 +47,24 @@ def _pack(file: Path) -> Pack:
     except OSError as error:
         said = f"(cannot be read: {error.strerror})"
         return Pack(name=file.parent.name, description=said, file=file)
-    front = _front_matter(text)
+    front = _front_matter(text, str(file))
     name = " ".join(front.get("name", "").split()) or file.parent.name
     description = " ".join(front.get("description", "").split()) or "(no description)"
     return Pack(name=name, description=_cut(description), file=file)
 
 
-def _front_matter(text: str) -> dict[str, str]:
+def _front_matter(text: str, file: str) -> dict[str, str]:
     """Name and description between the first two ``---`` lines; {} where they cannot be read."""
-    import yaml
+    from hermes_core.config_yaml import read_yaml
 
     begin, _, rest = text.lstrip("\ufeff").partition("\n")
     if begin.strip() != "---":
         return {}
-    try:
-        found = yaml.safe_load(rest.partition("\n---")[0])
-    except (yaml.YAMLError, ValueError, RecursionError):
+    tree = read_yaml(rest.partition("\n---")[0], layer="skill", file=file, found=[])
+    if tree is None or not isinstance(tree.value, dict):
         return {}
-    if not isinstance(found, dict):
-        return {}
-    return {key: str(found[key]) for key in ("name", "description") if found.get(key)}
+    found = {key: tree.value[key].value for key in ("name", "description") if key in tree.value}
+    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def _cut(text: str) -> str:

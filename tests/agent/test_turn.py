@@ -134,7 +134,7 @@ def options(bench: Bench, server: ScriptedServer, **more: object) -> dict[str, o
 
 
 async def test_a_reader_that_is_late_gets_all_of_the_text_in_order(hermes) -> None:
-    text = " ".join(map(str, range(4_000)))
+    text = " ".join(map(str, range(1_500)))
     with ScriptedServer([replies.say(text, split=7)]) as server:
         async with hermes(server=server) as host:
             session = await host.session()
