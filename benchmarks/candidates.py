@@ -116,6 +116,12 @@ class Hermes:
         command = self.call("gateway", "run", model=model)
         return msgspec.structs.replace(command, env={**command.env, "API_SERVER_KEY": KEY})
 
+    def open(self, model: str) -> Command:
+        """The REPL, in a terminal that somebody else has to open."""
+        command = self.call("chat", model=model)
+        env = {**command.env, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        return msgspec.structs.replace(command, env=env)
+
     def call(self, *arguments: str, model: str = "say") -> Command:
         """Any command line."""
         env = {

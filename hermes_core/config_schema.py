@@ -29,6 +29,7 @@ Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Span = Annotated[float, Meta(gt=0)]
 Score = Annotated[float, Meta(ge=0, le=1)]
 Wait = Annotated[float, Meta(ge=0)]
+Shell = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,63}$")]
 Skin = Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$")]
 Language = Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{2,35}$")]
 Skill = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9._-]{0,63}$")]
@@ -305,15 +306,15 @@ class DelegationSettings(Section, frozen=True, kw_only=True):
 class DisplaySettings(Section, frozen=True, kw_only=True):
     """How it looks.
 
-    interface: what `hermes` opens
-    skin: name of an installed skin
+    interface: what `hermes` opens: repl, plain, or another installed shell
+    skin: colours: default, light, ocean, ember, mono, or skins/NAME.toml in the home
     language: language of the program's own texts
     streaming: show the answer as it comes
     show_reasoning: show what the model thinks
     tool_progress: show every tool call, the first of a row, or none
     """
 
-    interface: Literal["repl", "tui", "plain"] = "repl"
+    interface: Shell = "repl"
     skin: Skin = "default"
     language: Language = "en"
     streaming: bool = True

@@ -188,6 +188,24 @@ class Dispatch:
             raise Fault(plugin, f"/{name}", f"gave a {type(answer).__name__} where a str belongs")
         return answer
 
+    async def made(self, plugin: str, name: str, make: Callable[[], object]) -> object:
+        """What a driver's constructor gives; it runs here, in the loop's own thread.
+
+        Raises:
+            HermesError: it raised one, which is meant for the person.
+            Fault: it raised anything else.
+        """
+
+        async def here() -> object:
+            return make()
+
+        answer, error = await self._guarded(Implementation(plugin, name, here), {})
+        if isinstance(error, HermesError):
+            raise error
+        if error is not None:
+            raise Fault(plugin, name, error) from error
+        return answer
+
     def emit(self, hook: str, /, **arguments: object) -> None:
         """Tell the watchers. Never waits and never raises."""
         for implementation in self._of(hook):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -12,7 +13,7 @@ from hermes_core.agent.agent import Session
 from hermes_core.route.route import Wanted
 from hermes_plugins._approvals import Answer, Choice
 from hermes_plugins._errors import UsageError
-from hermes_plugins._faces import SessionWish, SlashCommand, SlashContext
+from hermes_plugins._faces import FaceSession, SessionWish, SlashCommand, SlashContext
 from hermes_plugins._messages import Message
 from hermes_plugins._store import StoredMessage
 
@@ -26,7 +27,12 @@ _MODES: Final = {"manual": "asks you", "smart": "lets a model judge", "off": "as
 
 def kernel_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     """The commands, made for one runtime."""
-    return [*_session_commands(runtime), *_model_commands(runtime), *_face_commands()]
+    return [
+        *_session_commands(runtime),
+        *_telling_commands(runtime),
+        *_model_commands(runtime),
+        *_face_commands(),
+    ]
 
 
 # -- sessions --------------------------------------------------------------------------
@@ -35,7 +41,7 @@ def kernel_commands(runtime: Runtime) -> Sequence[SlashCommand]:
 def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def new(context: SlashContext, argument: str) -> str:
         _need_idle(context)
-        await context.switch(SessionWish(model=context.session.model))
+        await context.switch(_with_its_model(context))
         return f"New session {context.session.info.id}."
 
     async def resume(context: SlashContext, argument: str) -> str:
@@ -73,6 +79,17 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
         await runtime.store.set_title(context.session.info.id, " ".join(argument.split()))
         return f"The title is now {' '.join(argument.split())!r}."
 
+    return [
+        SlashCommand(name="new", help="Begin a new session.", run=new, aliases=("clear",)),
+        SlashCommand(name="resume", usage="[ID|TITLE]", help="Go on with a session.", run=resume),
+        SlashCommand(name="branch", help="Go on in a copy of this session.", run=branch),
+        SlashCommand(name="undo", help="Take the last question and its answer back.", run=undo),
+        SlashCommand(name="retry", help="Ask the last question once more.", run=retry),
+        SlashCommand(name="title", usage="[TEXT]", help="Show or set the title.", run=title),
+    ]
+
+
+def _telling_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def status(context: SlashContext, argument: str) -> str:
         return await _status(runtime, context)
 
@@ -82,17 +99,21 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def save(context: SlashContext, argument: str) -> str:
         return await _save(runtime, context, argument)
 
+    async def compress(context: SlashContext, argument: str) -> str:
+        return _compress(runtime, context)
+
     return [
-        SlashCommand(name="new", help="Begin a new session.", run=new, aliases=("clear",)),
-        SlashCommand(name="resume", usage="[ID|TITLE]", help="Go on with a session.", run=resume),
-        SlashCommand(name="branch", help="Go on in a copy of this session.", run=branch),
-        SlashCommand(name="undo", help="Take the last question and its answer back.", run=undo),
-        SlashCommand(name="retry", help="Ask the last question once more.", run=retry),
-        SlashCommand(name="title", usage="[TEXT]", help="Show or set the title.", run=title),
         SlashCommand(name="status", help="Show the session, model and mode.", run=status),
         SlashCommand(name="usage", help="Show tokens and cost of this session.", run=usage),
         SlashCommand(name="save", usage="FILE", help="Write the conversation to a file.", run=save),
+        SlashCommand(name="compress", help="Make a long session shorter.", run=compress),
     ]
+
+
+def _with_its_model(context: SlashContext, *, toolsets: tuple[str, ...] = ()) -> SessionWish:
+    """A new session with the model of this one, whatever provider the settings name."""
+    provider, _, model = context.session.model.partition("/")
+    return SessionWish(model=model, provider=provider, toolsets=toolsets)
 
 
 async def _taken_back(context: SlashContext) -> Message:
@@ -120,20 +141,40 @@ async def _name(context: SlashContext) -> str:
 
 async def _status(runtime: Runtime, context: SlashContext) -> str:
     session, status = context.session, context.session.status
-    used = f"{status.context_used:,}" if status.context_used else "unknown"
-    window = f"{status.context_length:,}" if status.context_length else "unknown"
     rows = {
         "session": f"{session.info.id}  {await _name(context)}",
         "model": session.model,
         "folder": session.info.workspace,
         "messages": str(len(session.history)),
         "tools": str(len(session.tools)),
-        "context": f"{used} of {window} tokens",
+        "context": _context(session),
         "budget": f"{status.max_turns} model calls a message",
         "approvals": f"{status.mode} ({_MODES[status.mode]})",
         "home": str(runtime.paths.home),
     }
     return "\n".join(f"{key:<10} {value}" for key, value in rows.items())
+
+
+def _context(session: FaceSession) -> str:
+    used, window = session.status.context_used, session.status.context_length
+    if not used:
+        return f"nothing yet, of {window:,} tokens" if window else "nothing yet"
+    return (
+        f"{used:,} of {window:,} tokens" if window else f"{used:,} tokens; the window is not known"
+    )
+
+
+def _compress(runtime: Runtime, context: SlashContext) -> str:
+    """No engine is called yet, so it says that, and what helps meanwhile."""
+    engine = runtime.config.settings.context.engine
+    if engine in runtime.host.names("hermes.context"):
+        why = f"the engine {engine} is installed, but Hermes does not call it yet."
+    else:
+        why = f"no installed plugin offers the engine {engine} (context.engine)."
+    return (
+        f"Nothing was compressed: {why}\nThe context holds {_context(context.session)}.\n"
+        "/new begins an empty session; this one stays, and /resume finds it."
+    )
 
 
 async def _usage(runtime: Runtime, context: SlashContext) -> str:
@@ -200,8 +241,15 @@ def _model_commands(runtime: Runtime) -> Sequence[SlashCommand]:
             return _toolsets(runtime, context)
         _need_idle(context)
         names = tuple(argument.replace(",", " ").split())
-        await context.switch(SessionWish(model=context.session.model, toolsets=names))
+        await context.switch(_with_its_model(context, toolsets=names))
         return f"New session {context.session.info.id} with {', '.join(names)}."
+
+    async def skills(context: SlashContext, argument: str) -> str:
+        from hermes_core.slash_skills import describe, find_packs
+
+        home = runtime.paths.skills
+        more = [runtime.cwd / Path(one).expanduser() for one in runtime.config.settings.skills.dirs]
+        return describe(await asyncio.to_thread(find_packs, [home, *more]), home)
 
     return [
         SlashCommand(
@@ -211,6 +259,7 @@ def _model_commands(runtime: Runtime) -> Sequence[SlashCommand]:
             name="provider", usage="[NAME]", help="Show or change the provider.", run=provider
         ),
         SlashCommand(name="tools", help="Show the tools of this session.", run=tools),
+        SlashCommand(name="skills", help="Show the skill packs, and how to use one.", run=skills),
         SlashCommand(
             name="toolsets",
             usage="[A,B]",

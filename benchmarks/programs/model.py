@@ -4,6 +4,7 @@
     read-40         asks for read_file 40 times, then answers how many notes it read
     echo            says the last token-… of the request again, in pieces of 4 characters
     deltas-20000    an answer of 20,000 deltas of one token
+    markdown-5000   5,000 lines of Markdown (paragraphs, lists, code), 6 characters a delta
     kept-…          the same, and the request's body becomes a line of the file
 
 ``model.py FILE`` prints its URL and serves until stdin closes.
@@ -29,6 +30,8 @@ def answer(request: ScriptedRequest) -> Reply:
     if kind == "echo":
         tokens = re.findall(rb"token-[0-9-]*[0-9]", request.body)
         return replies.say(f"You said {tokens[-1].decode() if tokens else 'nothing'}.", split=4)
+    if kind == "markdown":
+        return _markdown(int(count))
     if kind == "read" and body.get("tools"):
         return _next_read(request, int(count))
     return replies.say("The answer is 42.")
@@ -57,6 +60,18 @@ def _deltas(count: int) -> Reply:
     if count not in _ready:
         _ready[count] = replies.say("word " * count, split=["word "] * count)
     return _ready[count]
+
+
+def _markdown(count: int) -> Reply:
+    if -count not in _ready:
+        pieces = [
+            f"Paragraph {number} with **bold**, `code` and a few more words in it.\n\n"
+            f"- an item\n- another [one](https://example.org/{number})\n\n"
+            f"```python\ndef f{number}(x):\n    return x + {number}\n```\n\n"
+            for number in range(count // 10)
+        ]
+        _ready[-count] = replies.say("".join(pieces) + "The last line.", split=6)
+    return _ready[-count]
 
 
 def main() -> None:

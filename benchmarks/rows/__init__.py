@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from benchmarks.bench import Bench
-from benchmarks.rows import api_server, deltas, plugins, prompt, search, startup, turns
+from benchmarks.rows import (
+    api_server,
+    deltas,
+    plugins,
+    prompt,
+    repl,
+    search,
+    startup,
+    turns,
+)
 from benchmarks.table import Row
 
 ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
@@ -14,6 +23,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "turns": turns.early,
     "turn-500": turns.late,
     "deltas": deltas.rows,
+    "repl": repl.rows,
     "prompt": prompt.size,
     "prefix": prompt.prefix,
     "plugins": plugins.rows,

@@ -35,7 +35,7 @@ from hermes_plugins._environments import Environment
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._events import Event, Notice, TurnEnded, TurnStarted
 from hermes_plugins._faces import SessionStatus
-from hermes_plugins._messages import Message, ToolCall, Usage, user_message
+from hermes_plugins._messages import Message, Part, TextPart, ToolCall, Usage, user_message
 from hermes_plugins._store import SessionInfo
 
 _log = logging.getLogger("hermes.agent")
@@ -296,11 +296,7 @@ class Run:
     async def _opening(self, active: ActiveTurn) -> None:
         """Clean, announce and store the person's message."""
         parts = self._parts
-        message = self._message if isinstance(self._message, Message) else None
-        notes: tuple[str, ...] = ()
-        if message is None:
-            cleaned = clean_input(str(self._message))
-            message, notes = user_message(cleaned.text), cleaned.notes
+        message, notes = _cleaned(self._message)
         if parts.dispatch.has("hermes_transform_turn"):
             added = await parts.dispatch.transform(
                 "hermes_transform_turn",
@@ -356,6 +352,22 @@ class Run:
         if self._announced:
             parts.dispatch.emit("hermes_on_turn_end", end=end, session=parts.info)
         await active.emit(end)
+
+
+def _cleaned(message: str | Message) -> tuple[Message, tuple[str, ...]]:
+    """The message with its text fit to be stored, and notes for the person."""
+    if isinstance(message, str):
+        cleaned = clean_input(message)
+        return user_message(cleaned.text), cleaned.notes
+    notes: list[str] = []
+    parts: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            cleaned = clean_input(part.text)
+            notes += cleaned.notes
+            part = TextPart(cleaned.text)
+        parts.append(part)
+    return msgspec.structs.replace(message, parts=tuple(parts)), tuple(notes)
 
 
 def _failed(error: Exception) -> TurnResult:

@@ -16,11 +16,29 @@ from hermes_plugins._events import Event, ReasoningDelta, TextDelta
 CAPACITY = 256
 
 
+class _Merged:
+    """Neighbouring deltas of one kind; joined once, when they are read."""
+
+    def __init__(self, first: TextDelta | ReasoningDelta) -> None:
+        self._first = first
+        self._pieces = [first.text]
+
+    def add(self, event: Event) -> bool:
+        """Take one more; False where it is of another kind."""
+        if type(event) is type(self._first):
+            self._pieces.append(event.text)
+            return True
+        return False
+
+    def event(self) -> Event:
+        return msgspec.structs.replace(self._first, text="".join(self._pieces))
+
+
 class EventChannel:
     """One reader's queue of events."""
 
     def __init__(self) -> None:
-        self._events: deque[Event] = deque()
+        self._events: deque[Event | _Merged] = deque()
         self._closed = False
         self._reader: asyncio.Future[None] | None = None
         self._writers: deque[asyncio.Future[None]] = deque()
@@ -66,17 +84,13 @@ class EventChannel:
         event = self._events.popleft()
         if self._writers:
             self._wake_writers()
-        return event
+        return event.event() if isinstance(event, _Merged) else event
 
     def _merge(self, event: Event) -> bool:
         last = self._events[-1]
-        if isinstance(event, TextDelta) and isinstance(last, TextDelta):
-            self._events[-1] = msgspec.structs.replace(last, text=last.text + event.text)
-            return True
-        if isinstance(event, ReasoningDelta) and isinstance(last, ReasoningDelta):
-            self._events[-1] = msgspec.structs.replace(last, text=last.text + event.text)
-            return True
-        return False
+        if isinstance(last, TextDelta | ReasoningDelta):
+            last = self._events[-1] = _Merged(last)
+        return isinstance(last, _Merged) and last.add(event)
 
     def _wake_reader(self) -> None:
         if self._reader is not None and not self._reader.done():

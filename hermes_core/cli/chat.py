@@ -19,7 +19,7 @@ from hermes_core.cli.piped import piped_text
 from hermes_core.cli.signals import Signals
 from hermes_core.cli.talk import Talk, run_turn
 from hermes_core.config import process_environment
-from hermes_plugins._errors import PluginError, UsageError
+from hermes_plugins._errors import HermesError, PluginError, UsageError
 
 if TYPE_CHECKING:
     from hermes_core.runtime import Runtime
@@ -188,12 +188,18 @@ class _Chat:
                 return await run_turn(session, self._text, shown, signals=self.signals)
             from hermes_core.faces import RuntimeFace
 
-            show_reasoning = runtime.config.settings.display.show_reasoning
+            display = runtime.config.settings.display
             talk = Talk(
                 RuntimeFace(runtime, "plain"),
                 session,
                 wish=wish,
-                shown=PlainFace(self._out, sys.stderr, show_reasoning=show_reasoning),
+                shown=PlainFace(
+                    self._out,
+                    sys.stderr,
+                    show_reasoning=display.show_reasoning,
+                    streaming=display.streaming,
+                    tool_progress=display.tool_progress,
+                ),
                 lines=lines,
                 signals=self.signals,
             )
@@ -209,6 +215,7 @@ class _Chat:
 
         One that was asked for and cannot be had is told in a line; the usual one may be missing.
         """
+        from hermes_core.dispatch import Fault
         from hermes_core.faces import RuntimeFace
 
         name = "tui" if self._wishes.tui else runtime.config.settings.display.interface
@@ -223,10 +230,21 @@ class _Chat:
             return None
         try:
             make = cast("Callable[[FaceHost], Shell]", await host.driver("hermes.shells", name))
-        except PluginError as error:
+            face = RuntimeFace(runtime, found[0].plugin)
+            shell = await host.dispatch.made(
+                found[0].plugin, f"the shell {name}", lambda: make(face)
+            )
+            if not callable(getattr(shell, "run", None)):
+                raise PluginError(found[0].plugin, f"the shell {name} has no run().")
+            return cast("Shell", shell)
+        except Fault as fault:
+            print_error(
+                f"plugin {fault.plugin}: {fault.text}. This is the plain face.",
+                hint=f"`hermes plugins info {fault.plugin}` tells about it; --cli goes without it.",
+            )
+        except HermesError as error:
             print_error(f"{error.message} This is the plain face.", hint=error.hint)
-            return None
-        return make(RuntimeFace(runtime, found[0].plugin))
+        return None
 
     def _wish(self, lines: Lines | None) -> SessionWish:
         """``lines`` is where a question of the plain face is answered."""

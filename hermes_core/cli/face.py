@@ -6,7 +6,7 @@ stdout gets the answer, stderr everything else; each answer ends with a line end
 from __future__ import annotations
 
 import re
-from typing import Protocol, TextIO
+from typing import Literal, Protocol, TextIO, TypeAlias
 
 from hermes_core.agent.cleaning import clean_output
 from hermes_core.cli.console import write_answer
@@ -35,6 +35,8 @@ class Face(Protocol):
         """Show one event."""
 
 
+ToolLines: TypeAlias = Literal["all", "new", "off"]
+"""Every tool call is a line, or the first of a row of the same tool, or none."""
 _ERROR_KIND = re.compile(r"^Error \(\w+\): ")
 SLOW_SECONDS = 3.0
 """A tool call that took longer is told so."""
@@ -46,10 +48,22 @@ class PlainFace:
     A blank line stands before an answer, wherever it begins: after the question, after tool calls.
     """
 
-    def __init__(self, out: TextIO, err: TextIO, *, show_reasoning: bool = False) -> None:
+    def __init__(
+        self,
+        out: TextIO,
+        err: TextIO,
+        *,
+        show_reasoning: bool = False,
+        streaming: bool = True,
+        tool_progress: ToolLines = "all",
+    ) -> None:
         self._out = out
         self._err = err
         self._show_reasoning = show_reasoning
+        self._streaming = streaming
+        self._tool_progress = tool_progress
+        self._held: list[str] = []
+        self._last_tool = ""
         self.show_results = False
         """Whether what tools return is shown whole."""
         self._open_line = False
@@ -60,24 +74,27 @@ class PlainFace:
 
     def show(self, event: Event) -> None:
         if type(event) is TextDelta:
-            self._text(event.text)
+            self._last_tool = ""
+            if self._streaming:
+                self._text(event.text)
+            else:
+                self._held.append(event.text)
             return
         match event:
             case ReasoningDelta(text=text) if self._show_reasoning:
                 self._thinking = True
                 _tell(self._err, text, end="")
             case MessageDone(message=message) if message.role == "assistant":
+                self._release()
                 self._end_line()
                 self._begins = True
             case MessageDone(message=message) if message.role == "tool" and self.show_results:
                 self._line("  " + message.text.replace("\n", "\n  "))
-            case ToolStarted(tool=tool, label=label):
-                self._line(f"· {tool} {label}".rstrip())
-            case ToolProgress(text=text):
-                self._line(f"  {text}")
-            case ToolDone():
-                self._tool_done(event)
+            case ToolStarted() | ToolProgress() | ToolDone():
+                if self._tool_progress != "off":
+                    self._tool(event)
             case Retrying(detail=detail, delay=delay):
+                self._held.clear()
                 self._line(_retry(detail, delay))
             case Steered(text=text):
                 self._line(f"(passed on: {text})")
@@ -88,6 +105,7 @@ class PlainFace:
             case TurnStarted():
                 _tell(self._err, "")
                 self._begins, self._gap = True, False
+                self._last_tool = ""
             case TurnEnded():
                 self._ended(event)
             case _:
@@ -109,10 +127,23 @@ class PlainFace:
             _tell(self._err, "\n" if self._thinking else "")
         self._begins = self._gap = self._thinking = False
 
+    def _tool(self, event: ToolStarted | ToolProgress | ToolDone) -> None:
+        match event:
+            case ToolStarted(tool=tool, label=label):
+                is_more = tool == self._last_tool and self._tool_progress == "new"
+                self._last_tool = tool
+                if not is_more:
+                    self._line(f"· {tool} {label}".rstrip())
+            case ToolProgress(text=text):
+                if self._tool_progress == "all":
+                    self._line(f"  {text}")
+            case ToolDone():
+                self._tool_done(event)
+
     def _tool_done(self, done: ToolDone) -> None:
         match done.status:
             case "ok":
-                if done.seconds >= SLOW_SECONDS:
+                if done.seconds >= SLOW_SECONDS and self._tool_progress == "all":
                     self._line(f"  done in {done.seconds:.0f} s")
             case "blocked" | "cancelled":  # it never began, so no line of it is there yet
                 self._line(f"· {done.tool} was not run: {done.summary}")
@@ -122,7 +153,14 @@ class PlainFace:
                 what = _ERROR_KIND.sub("", done.summary)
                 self._line(f"  {done.tool} {status}: {what}")
 
+    def _release(self) -> None:
+        """Show what was held because the answer is not shown as it comes."""
+        if self._held:
+            held, self._held = "".join(self._held), []
+            self._text(held)
+
     def _ended(self, end: TurnEnded) -> None:
+        self._release()
         self._end_line()
         if end.outcome == "guardrail":
             self._line(end.text)

@@ -64,12 +64,22 @@ class Terminal:
     def wait_for(self, text: str, *, times: int = 1) -> str:
         """The screen, once the text is on it so many times."""
         screen = ""
-        for _ in range(SECONDS * 20):
+        for _ in range(SECONDS * 30):
             screen = self.screen()
             if screen.count(text) >= times:
                 return screen
-            threading.Event().wait(0.05)
+            threading.Event().wait(0.03)
         raise AssertionError(f"{text!r} did not appear:\n{screen}")
+
+    def wait_without(self, text: str) -> str:
+        """The screen, once the text is not on it any more."""
+        screen = ""
+        for _ in range(SECONDS * 30):
+            screen = self.screen()
+            if text not in screen:
+                return screen
+            threading.Event().wait(0.03)
+        raise AssertionError(f"{text!r} did not go away:\n{screen}")
 
     def close(self) -> None:
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)

@@ -9,6 +9,7 @@ import pytest
 
 from hermes_plugins import (
     Ask,
+    ImagePart,
     Message,
     MessageDone,
     Notice,
@@ -17,6 +18,7 @@ from hermes_plugins import (
     Retrying,
     Steered,
     TextDelta,
+    TextPart,
     ToolContext,
     ToolDone,
     ToolError,
@@ -129,6 +131,37 @@ def options(bench: Bench, server: ScriptedServer, **more: object) -> dict[str, o
         "toolsets": ("bench",),
         **more,
     }
+
+
+async def test_a_reader_that_is_late_gets_all_of_the_text_in_order(hermes) -> None:
+    text = " ".join(map(str, range(1_500)))
+    with ScriptedServer([replies.say(text, split=7)]) as server:
+        async with hermes(server=server) as host:
+            session = await host.session()
+            async with session.run("go") as run:
+                read: list[object] = []
+                async for event in run:
+                    read.append(event)
+                    if isinstance(event, TextDelta):  # the rest comes while nobody reads
+                        for _ in range(200):
+                            await asyncio.sleep(0)
+    deltas = [one for one in read if isinstance(one, TextDelta)]
+    assert "".join(one.text for one in deltas) == text
+    assert any(len(one.text) > 7 for one in deltas), "nothing was merged"
+    assert [type(one) for one in read if not isinstance(one, TextDelta)][-1] is TurnEnded
+
+
+async def test_the_text_of_a_message_with_an_image_is_cleaned_like_any_other(hermes) -> None:
+    image = ImagePart(media_type="image/png", data="aGk=")
+    message = Message(role="user", parts=(TextPart("lo\x1b[2Jok\x00"), image))
+    with ScriptedServer([replies.say("ok")]) as server:
+        async with hermes(server=server) as host:
+            asked = await host.ask(message)
+            kept = (await host.session()).history[0]
+    assert kept.parts == (TextPart("look"), image)
+    assert [one.text for one in asked.events if isinstance(one, Notice)] == [
+        "5 control characters were taken out."
+    ]
 
 
 async def test_a_question_is_answered_and_every_event_carries_its_ids(hermes, bench) -> None:

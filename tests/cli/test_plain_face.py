@@ -25,10 +25,10 @@ STARTED = TurnStarted(message=user_message("hi"), model="m")
 ENDED = TurnEnded(outcome="completed", text="")
 
 
-def screen(*events: Event, show_reasoning: bool = False) -> str:
+def screen(*events: Event, **display: object) -> str:
     """What is on a terminal, where both streams end up."""
     both = io.StringIO()
-    face = PlainFace(both, both, show_reasoning=show_reasoning)
+    face = PlainFace(both, both, **display)  # type: ignore[arg-type]
     for event in (STARTED, *events):
         face.show(event)
     return both.getvalue()
@@ -91,6 +91,35 @@ def test_reasoning_is_shown_only_when_wanted_and_stands_apart() -> None:
     events = (ReasoningDelta(text="Hm, "), ReasoningDelta(text="well."), TextDelta(text="Yes."))
     assert screen(*events, done(), ENDED) == "\nYes.\n"
     assert screen(*events, done(), ENDED, show_reasoning=True) == "\nHm, well.\n\nYes.\n"
+
+
+def test_an_answer_can_be_held_until_it_is_whole() -> None:
+    events = (
+        TextDelta(text="One, "),
+        Notice(text="A note."),
+        TextDelta(text="two."),
+        done(),
+        ENDED,
+    )
+    assert screen(*events, streaming=False) == "\nA note.\n\nOne, two.\n"
+
+
+def test_what_was_held_is_dropped_when_the_model_is_asked_again() -> None:
+    retry = Retrying(reason="overloaded", detail="It broke off.", attempt=1, delay=1)
+    events = (TextDelta(text="Ha"), retry, TextDelta(text="Whole."), done(), ENDED)
+    said = screen(*events, streaming=False)
+    assert said == "\nIt broke off. Trying again in 1 s.\n\nWhole.\n"
+
+
+def test_tool_calls_are_shown_as_the_settings_say() -> None:
+    failed = (STARTED_TOOL, tool_done("failed", "Error (permanent): no"))
+    events = (*(STARTED_TOOL, tool_done("ok")) * 3, *failed, TextDelta(text="Done."), done())
+    line = "· terminal make all\n"
+    why = "  terminal failed: no\n"
+    answer = "\nDone.\n"
+    assert screen(*events) == f"\n{line * 4}{why}{answer}"
+    assert screen(*events, tool_progress="new") == f"\n{line}{why}{answer}"
+    assert screen(*events, tool_progress="off") == answer
 
 
 def test_notes_and_waits_are_lines_of_their_own() -> None:

@@ -50,8 +50,8 @@ async def test_help_has_a_line_for_every_command(hermes) -> None:
         said = await (await host.prompt()).type("/help") or ""
     names = [line.split()[0].removeprefix("/") for line in said.splitlines()]
     assert " ".join(names) == (
-        "approve branch deny edit help memory model new provider queue quit resume retry save "
-        "status steer stop title tools toolsets undo usage verbose yolo"
+        "approve branch compress deny edit help memory model new provider queue quit resume retry "
+        "save skills status steer stop title tools toolsets undo usage verbose yolo"
     )
 
 
@@ -130,6 +130,19 @@ async def test_branch_new_and_resume_change_the_session(hermes) -> None:
             assert prompt.session.info.id == first
 
 
+async def test_a_new_session_keeps_the_model_whatever_provider_the_settings_name(hermes) -> None:
+    with ScriptedServer(then=replies.say("ok")) as server:
+        async with hermes(server=server) as host:
+            prompt = await host.prompt()
+            for line in ("/new", "/toolsets todo", "/new"):
+                await prompt.type(line)
+                assert prompt.session.model == "custom/scripted"
+            async with prompt.session.run("one") as run:
+                async for _ in run:
+                    pass
+            assert server.requests[-1].json["model"] == "scripted"
+
+
 async def test_title_is_shown_and_set(hermes) -> None:
     with ScriptedServer(then=replies.say("ok")) as server:
         async with hermes(server=server) as host:
@@ -145,7 +158,7 @@ async def test_status_and_usage_tell_the_session(hermes) -> None:
             prompt = await talked(host, "one")
             status = await prompt.type("/status") or ""
             assert "model      custom/scripted" in status
-            assert "context    15 of" in status
+            assert "context    15 tokens; the window is not known" in status
             assert "approvals  manual (asks you)" in status
             assert await prompt.type("/usage") == (
                 "custom/scripted: 10 tokens in (0 cached), 5 out"
@@ -165,6 +178,39 @@ async def test_save_writes_the_conversation_and_never_over_a_file(hermes) -> Non
             await prompt.type("/save talk.jsonl")
             lines = (host.workspace / "talk.jsonl").read_text(encoding="utf-8").splitlines()
             assert len(lines) == 3
+
+
+async def test_compress_says_what_there_is_and_what_helps(hermes) -> None:
+    async with hermes(provider="offline") as host:
+        said = await (await host.prompt()).type("/compress") or ""
+    assert said.startswith(
+        "Nothing was compressed: no installed plugin offers the engine compressor (context.engine)."
+    )
+    assert "/new begins an empty session" in said
+
+
+async def test_skills_lists_the_packs_of_the_home_and_how_to_use_one(hermes) -> None:
+    async with hermes(provider="offline") as host:
+        prompt = await host.prompt()
+        folder = host.runtime.paths.skills
+        assert await prompt.type("/skills") == (
+            f"No skills yet. A skill is a folder with a SKILL.md, put into {folder}."
+        )
+        for place, text in {
+            "tea": "---\nname: tea-ceremony\ndescription: How\n  to make it.\n---\n# Tea\n",
+            "work/mail": "no front matter",
+            "broken": "---\nname: [\n---\n",
+        }.items():
+            (folder / place).mkdir(parents=True)
+            (folder / place / "SKILL.md").write_text(text, encoding="utf-8")
+        said = await prompt.type("/skills") or ""
+    assert said == (
+        "broken        (no description)\n"
+        "mail          (no description)\n"
+        "tea-ceremony  How to make it.\n"
+        "\nHermes does not pick skills by itself yet. To use one, say for example:\n"
+        f"  Follow {folder / 'broken' / 'SKILL.md'}"
+    )
 
 
 # -- models and tools ------------------------------------------------------------------

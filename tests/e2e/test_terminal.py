@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,14 +15,6 @@ from hermes_plugins.testing._terminal import Terminal
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
 PROMPT = "\n>"
-_numbers = itertools.count()
-
-
-@pytest.fixture
-def terminal(command: Command) -> Iterator[Terminal]:
-    terminal = Terminal(command, f"hermes-test-{os.getpid()}-{next(_numbers)}")
-    yield terminal
-    terminal.close()
 
 
 def test_a_conversation(command: Command, terminal: Terminal) -> None:

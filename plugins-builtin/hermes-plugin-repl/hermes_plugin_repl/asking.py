@@ -33,13 +33,18 @@ _LABELS: Final[dict[Choice, str]] = {
 class Asker:
     """Implements the kit's `Approver`: shows a question above and waits for a line of the input.
 
-    ``show`` puts text above; ``begin`` and ``end`` tell the face that the input belongs to a question.
+    ``show`` puts text above; ``begin`` (with the prompt, and
+    what may be answered) and ``end`` tell the face that the input belongs to a question.
     """
 
     can_ask = True
 
     def __init__(
-        self, *, show: Callable[[str], None], begin: Callable[[str], None], end: Callable[[], None]
+        self,
+        *,
+        show: Callable[[str], None],
+        begin: Callable[[str, str], None],
+        end: Callable[[], None],
     ) -> None:
         self._show = show
         self._begin = begin
@@ -72,7 +77,7 @@ class Asker:
         why = f"It asks because {reason}." if reason else "It asks to be sure."
         self._show(f"\n{question.tool} wants to:\n\n    {shown}\n\n{why}\n")
         labels = "  ".join(_LABELS[one] for one in question.choices)
-        said = await self._wait(f"Allow it? {labels}", is_gate=True)
+        said = await self._wait("Allow it?", labels, is_gate=True)
         if isinstance(said, Answer):
             return said
         choice = _KEYS.get(said.lower())
@@ -84,15 +89,15 @@ class Asker:
         """A number picks a choice, anything else is the answer itself."""
         listed = "".join(f"  {number}. {safe(one)}\n" for number, one in enumerate(choices, 1))
         self._show(f"\n{safe(question)}\n{listed}")
-        said = await self._wait("Your answer", is_gate=False)
+        said = await self._wait("Your answer", "", is_gate=False)
         if isinstance(said, str) and said.isdecimal() and 1 <= int(said) <= len(choices):
             return choices[int(said) - 1]
         return said if isinstance(said, str) else ""
 
-    async def _wait(self, prompt: str, *, is_gate: bool) -> str | Answer:
+    async def _wait(self, prompt: str, choices: str, *, is_gate: bool) -> str | Answer:
         self._line = asyncio.get_running_loop().create_future()
         self._is_gate = is_gate
-        self._begin(prompt)
+        self._begin(prompt, choices)
         try:
             return await self._line
         finally:

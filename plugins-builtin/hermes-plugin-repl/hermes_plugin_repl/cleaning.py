@@ -8,6 +8,8 @@ import unicodedata
 from contextlib import suppress
 from typing import Final
 
+LEAST_WIDTH: Final = 8
+"""Columns; narrower ones are drawn as if they had so many."""
 _UNWANTED: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # ECMA-48: CSI, then the string sequences up to BEL or ST, then the rest.
 _ESCAPE: Final = re.compile(
@@ -33,15 +35,81 @@ def safe(text: str) -> str:
     return _UNWANTED.sub("", _ESCAPE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
+def columns(text: str) -> int:
+    """How wide a text without line ends stands in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def _width(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
 def one_line(text: str, width: int) -> str:
     """On one line of at most ``width`` columns, cut with an ellipsis."""
     flat = " ".join(safe(text).split())
     used = 0
     for position, char in enumerate(flat):
-        used += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        used += _width(char)
         if used > width - (position + 1 < len(flat)):
             return f"{flat[:position]}…" if width > 0 else ""
     return flat
+
+
+def wrapped(text: str, width: int) -> str:
+    """Lines that are too long are broken between words, and go on below their own beginning.
+
+    What has no spaces (a path, an address, Chinese) is left to the terminal, which breaks it so that
+    it can still be copied in one piece.
+    """
+    width = max(width, LEAST_WIDTH)
+    return "\n".join(
+        line if columns(line) <= width else _broken(line, width) for line in text.split("\n")
+    )
+
+
+def _broken(line: str, width: int) -> str:
+    indent = " " * min(len(line) - len(line.lstrip()) + 2, width // 3)
+    rows: list[str] = []
+    row, used = "", 0
+    for word in re.split(r"(?<=\s)(?=\S)", line):
+        wide = columns(word.rstrip())
+        if used + wide > width and row.strip():
+            rows.append(row.rstrip())
+            row, used = indent, len(indent)
+        row += word
+        used += columns(word)
+    return "\n".join([*rows, row.rstrip()])
+
+
+def last_rows(text: str, width: int, rows: int) -> list[str]:
+    """The end of a text as it is broken into rows by a terminal of that width; at most so many."""
+    width = max(width, LEAST_WIDTH)
+    found: list[str] = []
+    for line in reversed(text.split("\n")[-rows:]):
+        # Cut where the beginning would be broken, so that rows stand still while the line grows.
+        step = width * rows
+        begin = max(0, (len(line) - step) // step * step)
+        pieces = _rows(line[begin:], width)
+        found = [*pieces, *found]
+        if len(found) >= rows:
+            return found[-rows:]
+    return found
+
+
+def _rows(line: str, width: int) -> list[str]:
+    """One line as rows, broken between words where there are any."""
+    rows: list[str] = []
+    for row in wrapped(line, width).split("\n"):
+        while columns(row) > width:
+            at = next(at for at in range(len(row), 0, -1) if columns(row[:at]) <= width)
+            rows.append(row[:at])
+            row = row[at:]
+        rows.append(row)
+    return rows
 
 
 def reset_terminal() -> None:

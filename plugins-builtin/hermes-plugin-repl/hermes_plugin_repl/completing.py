@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,9 @@ from hermes_plugins import SlashCommand
 
 MOST: Final = 200
 """Names of a folder that are offered."""
+_TAKE_PATHS: Final = ("save",)
+"""Commands with a path behind them."""
+_BEGUN: Final = re.compile(r"(?<!\S)@(\"[^\"\n]*|[^\s\"]*)$")
 
 Offers = Callable[[str], Sequence[tuple[str, str]]]
 """Name of a command -> what may stand behind it, each with a word about it."""
@@ -33,8 +37,11 @@ class PromptCompleter(Completer):
         before = document.text_before_cursor
         if before.startswith("/") and "\n" not in before:
             name, space, rest = before[1:].partition(" ")
-            found = self._arguments(name, rest.lstrip()) if space else self._names(name)
-            return [*found, *(self._paths(before) if space else ())]
+            if not space:
+                return self._names(name)
+            if name.lower() in _TAKE_PATHS:
+                return self._plain_paths(rest.lstrip())
+            return [*self._arguments(name, rest.lstrip()), *self._paths(before)]
         return self._paths(before)
 
     def _names(self, begun: str) -> list[Completion]:
@@ -55,25 +62,34 @@ class PromptCompleter(Completer):
         ]
 
     def _paths(self, before: str) -> list[Completion]:
-        """``@src/ma`` -> the names in ``src`` that begin with ``ma``."""
-        word = before.split()[-1] if before[-1:].strip() else ""
-        if not word.startswith("@"):
+        """``@src/ma`` -> the names in ``src`` that begin with ``ma``; in quotes where they need them."""
+        begun = _BEGUN.search(before)
+        if begun is None:
             return []
-        parent, slash, begun = word[1:].rpartition("/")
-        folder = self._folder / Path(parent + slash).expanduser()
+        written = begun[1]
+        return [
+            Completion(f'@"{path}"' if " " in path else f"@{path}", start_position=-len(begun[0]))
+            for path in self._below(written.lstrip('"'))
+        ]
+
+    def _plain_paths(self, begun: str) -> list[Completion]:
+        return [Completion(path, start_position=-len(begun)) for path in self._below(begun)]
+
+    def _below(self, written: str) -> list[str]:
+        """The paths that go on what is written; folders end in a slash."""
+        parent, slash, begun = written.rpartition("/")
         try:
+            folder = self._folder / Path(parent + slash).expanduser()
             with os.scandir(folder) as entries:
                 found = sorted(
                     (entry.name, entry.is_dir())
                     for entry in entries
                     if entry.name.startswith(begun) and (begun or not entry.name.startswith("."))
                 )[:MOST]
-        except OSError:
+        except (OSError, RuntimeError, ValueError):
             return []
         return [
-            Completion(
-                f"@{parent}{slash}{name}{'/' if is_folder else ''}", start_position=-len(word)
-            )
+            f"{parent}{slash}{name}{'/' if is_folder else ''}"
             for name, is_folder in found
-            if " " not in name
+            if name.isprintable() and '"' not in name
         ]

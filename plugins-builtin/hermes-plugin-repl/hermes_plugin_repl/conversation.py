@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -22,22 +23,29 @@ from hermes_plugins import (
     RunHandle,
     SessionInfo,
     SessionWish,
+    TextPart,
     TurnEnded,
 )
 
 from .asking import Asker
-from .cleaning import one_line
+from .cleaning import columns, one_line
 from .completing import PromptCompleter
-from .drafting import Pastes, with_files
+from .drafting import Draft, Pastes
+from .images import NotAnImage
 from .keys import bindings
 from .screen import Screen
-from .showing import SPIN_SECONDS, Shown
+from .showing import SPIN_SECONDS, Display, Shown, in_pieces
+from .skins import Palette, colours_of, find_skin
+from .status import Facts, status_line
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.history import History
 
 INTERRUPTED: Final = 130
+HISTORY_CHARS: Final = 4_000
+"""An input that is longer is kept with the marks of what was pasted, not with the texts."""
 _YOU: Final = "you pressed Ctrl-C"
 
 
@@ -47,24 +55,34 @@ class Conversation:
     _screen: Screen
     session: FaceSession
 
-    def __init__(
-        self, face: FaceHost, wish: SessionWish, *, history: History, colours: bool
-    ) -> None:
+    def __init__(self, face: FaceHost, wish: SessionWish, *, history: History) -> None:
         self.face = face
         self.running: RunHandle | None = None
         self._clock = face.host.clock
+        self._environ: Mapping[str, str] = face.host.child_environment()
+        display = msgspec.convert(face.display, Display)
+        skin, self._skin_note = find_skin(display.skin, face.host.paths.home / "skins")
+        palette = Palette(
+            skin,
+            colours_of(
+                no_color=bool(self._environ.get("NO_COLOR")),
+                term=self._environ.get("TERM", ""),
+                colorterm=self._environ.get("COLORTERM", ""),
+            ),
+        )
         self._shown = Shown(
             add=lambda text: self._screen.add(text),
             touch=lambda: self._screen.touch(),
             width=lambda: self._screen.width,
             clock=self._clock,
-            colours=colours,
+            palette=palette,
+            display=display,
         )
-        self._shown.show_reasoning = bool(face.display.get("show_reasoning"))
         self._asker = Asker(
             show=self._shown.text, begin=self._begin_question, end=self._end_question
         )
         self._wish = msgspec.structs.replace(wish, approver=self._asker)
+        self._history = history
         self._screen = Screen(
             clock=self._clock,
             keys=bindings(self),
@@ -72,22 +90,21 @@ class Conversation:
             completer=PromptCompleter(
                 commands=face.commands, offers=self._offers, folder=Path.cwd()
             ),
-            live=lambda width: self._shown.live(
-                width, working=self.is_working and not self._asker.is_open
-            ),
+            live=self._live,
             status=self._status,
             frame=self._shown.frame,
-            colours=colours,
+            palette=palette,
         )
         self._pastes = Pastes()
         self._draft = ""
         self._waiting: deque[str | Message] = deque()
         self._more = asyncio.Event()
-        self._commands: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._models: tuple[str, ...] = ()
         self._recent: tuple[SessionInfo, ...] = ()
         self._cost = 0.0
         self._leaving = False
+        self._fault: BaseException | None = None
 
     async def run(self) -> int:
         """Until the person leaves; returns the exit status.
@@ -97,27 +114,48 @@ class Conversation:
             SessionBusy: another process is writing it.
         """
         self.session = await self.face.open(self._wish)
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(self._unhandled)
         try:
             self._greet()
-            work = asyncio.get_running_loop().create_task(self._work())
-            work.add_done_callback(self._fallen)
+            self._begin(self._work())
             try:
                 status = await self._screen.run()
             finally:
-                work.cancel()
-                for task in self._commands:
+                running = tuple(self._tasks)
+                for task in running:
                     task.cancel()
-                await asyncio.gather(work, *self._commands, return_exceptions=True)
-            if work.done() and not work.cancelled() and (error := work.exception()):
-                raise error
+                await asyncio.gather(*running, return_exceptions=True)
+            if self._fault is not None:
+                raise self._fault
             return status
         finally:
+            loop.set_exception_handler(before)
             await self.session.close()
 
-    def _fallen(self, work: asyncio.Task[None]) -> None:
-        """A failure of ours ends the shell, with the terminal as it should be."""
-        if not work.cancelled():
-            self._screen.leave(1)
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        """Do it beside what is typed; a failure of ours ends the shell, the terminal as it should be."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended_task)
+
+    def _ended_task(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fall(error)
+
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        """What a key or a redraw raised; anything else that asyncio tells is for the log."""
+        error = context.get("exception")
+        if isinstance(error, BaseException) and not {"task", "future"} & context.keys():
+            self._fall(error)
+        else:
+            self.face.host.log.warning("%s", context.get("message"), exc_info=error)  # type: ignore[arg-type]
+
+    def _fall(self, error: BaseException) -> None:
+        self._fault = self._fault or error
+        self._screen.leave(1)
 
     # -- turns -------------------------------------------------------------------------
 
@@ -141,20 +179,24 @@ class Conversation:
             self._models = tuple(await self.face.models())
 
     async def _turn(self, message: str | Message) -> None:
-        text = message if isinstance(message, str) else message.text
-        self._shown.said(text)
+        self._shown.said(_typed(message))
         if isinstance(message, str):
-            message, notes = with_files(message, Path(self.session.info.workspace or "."))
-            for note in notes:
-                self._shown.text(f"  {note}")
+            draft = self._compose(message)
+            for note in draft.notes:
+                self._shown.text(f"  {note}", "status")
+            message = draft.message
         self._shown.begin()
+        self._begin(asyncio.to_thread(self._shown.prepare))  # while the model thinks
         ticking = asyncio.get_running_loop().create_task(self._tick())
         try:
             async with self.session.run(message) as run:
                 self.running = run
                 async for event in run:
-                    self._shown.show(event)
-                    self._screen.touch()
+                    for piece in in_pieces(event):
+                        self._shown.show(piece)
+                        self._screen.touch()
+                        while self._shown.is_behind:
+                            await self._screen.next_frame()
                     if isinstance(event, TurnEnded):
                         self.running = None  # a command that is typed now finds it idle
         finally:
@@ -162,15 +204,12 @@ class Conversation:
             self.running = None
             self._leaving = False
         if run.end is not None:
-            self._ended(run.end)
+            self._cost += run.end.usage.cost or 0.0
+        late = list(self._shown.steering)
+        self._shown.steering.clear()
+        if late:  # too late for this turn: the next one answers it
+            self._waiting.appendleft("\n".join(late))
         self._screen.touch()
-
-    def _ended(self, end: TurnEnded) -> None:
-        self._cost += end.usage.cost or 0.0
-        self._shown.queued.clear()
-        if end.unsent:  # it came too late for this turn: the next one answers it
-            self._waiting.appendleft("\n".join(end.unsent))
-        self._more.set()
 
     async def _tick(self) -> None:
         while True:
@@ -183,47 +222,85 @@ class Conversation:
         draft = buffer.text
         if not draft.strip():
             return
-        if self._asker.is_open and not draft.startswith(("/approve", "/deny")):
-            self._asker.take(self._pastes.restore(draft))
-            buffer.reset()
-            return
-        buffer.append_to_history()
-        buffer.reset()
-        self._leaving = False
         text = self._pastes.restore(draft)
-        task = asyncio.get_running_loop().create_task(self._take(text))
-        self._commands.add(task)
-        task.add_done_callback(self._commands.discard)
+        buffer.reset()
+        if self._asker.is_open and not draft.startswith(("/approve", "/deny")):
+            self._asker.take(text)
+            return
+        self._remember(draft if len(text) > HISTORY_CHARS else text)
+        self._leaving = False
+        self._begin(self._take(text))
+
+    def _remember(self, text: str) -> None:
+        """For the next sessions too; a full disk is no reason to stop."""
+        text = text.encode("utf-8", "replace").decode()
+        if text not in self._history.get_strings()[-1:]:
+            with suppress(OSError):
+                self._history.append_string(text)
 
     async def _take(self, text: str) -> None:
         said = await self.face.command(self, text)
         if said is None:
             self._say(text)
         elif said:
-            self._shown.text(f"\n{one_line(text, self._screen.width - 1)}\n{said}")
+            self._shown.text(f"\n> {one_line(text, self._screen.width - 3)}", "status")
+            self._shown.text(said)
         self._screen.touch()
 
     def _say(self, text: str) -> None:
-        """A message: to the turn that runs, or the next one."""
-        if self.running is not None and self.running.steer(text):
-            self._shown.queued.append(text)
+        """A message: to the turn that runs, or, with an image or when nothing runs, the next one."""
+        draft = self._compose(text) if self.running is not None else None
+        if (
+            draft is not None
+            and not draft.has_image
+            and self.running is not None
+            and self.running.steer(draft.message.text)
+        ):
+            self._shown.steering.append(text)
         else:
             self.submit(text)
 
+    def _compose(self, text: str) -> Draft:
+        return self._pastes.compose(text, Path(self.session.info.workspace or "."))
+
     def paste(self, buffer: Buffer, text: str) -> None:
-        buffer.insert_text(self._pastes.shorten(text))
+        """Some terminals paste nothing where the clipboard holds an image."""
+        if not text:
+            self._begin(self._paste_image(buffer, is_asked=False))
+            return
+        try:
+            buffer.insert_text(self._pastes.take(text))
+        except NotAnImage as error:
+            self._shown.text(f"({error})", "warning")
+            buffer.insert_text(self._pastes.shorten(text) if len(text) < HISTORY_CHARS else "")
+
+    def paste_image(self, buffer: Buffer) -> None:
+        self._begin(self._paste_image(buffer, is_asked=True))
+
+    async def _paste_image(self, buffer: Buffer, *, is_asked: bool) -> None:
+        from .clipboard import clipboard_image
+
+        try:
+            image = await asyncio.to_thread(clipboard_image, self._environ)
+        except NotAnImage as error:
+            if is_asked:
+                self._shown.text(f"({error})", "warning")
+        else:
+            buffer.insert_text(self._pastes.add_image(image))
+        self._screen.touch()
 
     def interrupt(self, buffer: Buffer) -> None:
         if self.running is not None and not self._leaving:
             self._leaving = True
             self.running.interrupt(_YOU)
+        elif self.running is None and buffer.text and not self._asker.is_open:
+            self._leaving = False
+            buffer.reset()
         elif self._leaving:
             self._screen.leave(INTERRUPTED)
-        elif buffer.text and not self._asker.is_open:
-            buffer.reset()
         else:
             self._leaving = True
-            self._shown.text("(Ctrl-C once more leaves)")
+            self._shown.text("(Ctrl-C once more leaves)", "status")
         self._screen.touch()
 
     def escape(self) -> None:
@@ -237,16 +314,20 @@ class Conversation:
             self.leave()
 
     def show_result(self) -> None:
-        self._shown.text(self._shown.last_result())
+        self._shown.show_result()
 
     def clear(self) -> None:
         self._screen.clear()
 
-    def _begin_question(self, prompt: str) -> None:
+    def _begin_question(self, prompt: str, choices: str) -> None:
         """The input belongs to the question; what was being typed comes back after it."""
         self._draft = self._screen.buffer.text
         self._screen.buffer.reset()
-        self._screen.prompt = f"{one_line(prompt, self._screen.width - 8)}: "
+        whole = f"{prompt} {choices}".strip()
+        if columns(whole) > self._screen.width - 12:  # there has to be room for the answer
+            self._shown.text(f"  {choices}")
+            whole = prompt
+        self._screen.prompt = f"{one_line(whole, self._screen.width - 8)}: "
         self._screen.touch()
 
     def _end_question(self) -> None:
@@ -263,11 +344,11 @@ class Conversation:
         await self.session.close()
         self.session = opened
         self._cost = 0.0
+        with suppress(HermesError):
+            self._recent = tuple(await self.face.sessions.list(limit=50))
 
     def submit(self, message: str | Message) -> None:
         self._waiting.append(message)
-        if self.running is not None:
-            self._shown.queued.append(message if isinstance(message, str) else message.text)
         self._more.set()
 
     def leave(self) -> None:
@@ -286,8 +367,8 @@ class Conversation:
     # -- around it ---------------------------------------------------------------------
 
     def _greet(self) -> None:
-        for notice in self.face.notices():
-            self._shown.text(notice)
+        for notice in filter(None, (*self.face.notices(), self._skin_note)):
+            self._shown.text(notice, "warning")
         self._shown.text(f"Hermes with {self.session.model}. /help lists the commands.")
         asked = sum(one.role == "user" and bool(one.text) for one in self.session.history)
         if asked:
@@ -306,6 +387,8 @@ class Conversation:
         match command:
             case "model":
                 return [(one, "") for one in self._models]
+            case "provider":
+                return [(one, "") for one in sorted({one.split("/")[0] for one in self._models})]
             case "resume":
                 return [(one.id, one.title) for one in self._recent if one.message_count]
             case "approve":
@@ -313,22 +396,25 @@ class Conversation:
             case _:
                 return []
 
-    def _status(self, width: int) -> str:
-        status = self.session.status
-        parts = [self.session.model]
-        if status.context_used:
-            share = f" of {_short(status.context_length)}" if status.context_length else ""
-            parts.append(f"{_short(status.context_used)}{share} tokens")
-        cost = self._cost + (self.session.info.usage.cost or 0.0)
-        if cost:
-            parts.append(f"${cost:.4f}" if cost < 1 else f"${cost:.2f}")
-        if self.is_working:
-            parts.append(f"call {self._shown.requests} of {status.max_turns}")
-        parts.append("approvals off" if status.mode == "off" else f"approvals {status.mode}")
-        if self.is_working:
-            parts.append("Esc interrupts")
-        return one_line(" · ".join(parts), width - 1)
+    def _live(self, width: int) -> str:
+        rows = self._shown.live(width, working=self.is_working and not self._asker.is_open)
+        waits = [*self._shown.steering, *map(_typed, self._waiting)] if self.is_working else []
+        return "\n".join(filter(None, (rows, self._shown.queued(waits, width))))
+
+    def _status(self, width: int) -> StyleAndTextTuples:
+        facts = Facts(
+            model=self.session.model,
+            status=self.session.status,
+            cost=self._cost + (self.session.info.usage.cost or 0.0),
+            call=self._shown.requests,
+            is_working=self.is_working,
+        )
+        return status_line(facts, width)
 
 
-def _short(count: int) -> str:
-    return f"{count / 1000:.0f}k" if count >= 10_000 else f"{count:,}"
+def _typed(message: str | Message) -> str:
+    """What the person wrote, without the files that came along."""
+    if isinstance(message, str):
+        return message
+    first = message.parts[0] if message.parts else None
+    return first.text if isinstance(first, TextPart) else message.text

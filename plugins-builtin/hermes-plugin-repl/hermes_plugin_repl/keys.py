@@ -23,6 +23,9 @@ class Driver(Protocol):
     def paste(self, buffer: Buffer, text: str) -> None:
         """Text was pasted."""
 
+    def paste_image(self, buffer: Buffer) -> None:
+        """Ctrl-V: the image in the clipboard."""
+
     def interrupt(self, buffer: Buffer) -> None:
         """Ctrl-C."""
 
@@ -56,6 +59,15 @@ def bindings(driver: Driver) -> KeyBindings:
     @keys.add(Keys.BracketedPaste)
     def _(event: KeyPressEvent) -> None:
         driver.paste(event.current_buffer, event.data)
+
+    @keys.add("c-v")
+    @keys.add("escape", "v")
+    def _(event: KeyPressEvent) -> None:
+        driver.paste_image(event.current_buffer)
+
+    @keys.add("c-z")
+    def _(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
 
     @keys.add("c-c")
     @keys.add("<sigint>")

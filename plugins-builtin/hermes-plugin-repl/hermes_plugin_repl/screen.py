@@ -15,7 +15,7 @@ from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition, has_completions
-from prompt_toolkit.formatted_text import ANSI, AnyFormattedText
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
@@ -28,25 +28,30 @@ from prompt_toolkit.styles import Style
 
 from hermes_plugins import Clock
 
+from .skins import Palette
+
 FRAME_SECONDS: Final = 0.05
 """Between two redraws while an answer streams in."""
-BUSY_SECONDS: Final = 0.01
+BUSY_SECONDS: Final = 0.02
 """The same where more waits to be drawn than one frame does."""
+LAST_FRAMES: Final = 25
+"""Drawn at most when the person leaves in the middle of an answer; the rest is in the session."""
 INPUT_ROWS: Final = 10
 LIVE_ROWS: Final = 12
 _HELD: Final = ("\x1b[?2026h", "\x1b[?2026l")
 """Synchronised output: a terminal that knows it shows all that is between at once."""
 _STYLE: Final = {
-    "prompt": "bold",
-    "status": "#888888",
-    "live": "",
     "completion-menu": "bg:default fg:default",
     "completion-menu.completion": "bg:default fg:default",
     "completion-menu.completion.current": "reverse",
-    "completion-menu.meta.completion": "bg:default #888888",
     "completion-menu.meta.completion.current": "reverse",
     "scrollbar.background": "bg:default",
     "scrollbar.button": "reverse",
+}
+_DEPTHS: Final = {
+    0: ColorDepth.DEPTH_1_BIT,
+    16: ColorDepth.DEPTH_4_BIT,
+    256: ColorDepth.DEPTH_8_BIT,
 }
 
 
@@ -71,6 +76,12 @@ def open_output(stream: TextIO) -> Output:
     return output
 
 
+def _style(palette: Palette) -> Style:
+    kinds = palette.for_prompt_toolkit()
+    meta = {"completion-menu.meta.completion": f"bg:default {kinds['status']}"}
+    return Style.from_dict({**kinds, **_STYLE, **meta})
+
+
 class Screen:
     """The application and its parts.
 
@@ -86,9 +97,9 @@ class Screen:
         history: History,
         completer: Completer,
         live: Callable[[int], str],
-        status: Callable[[int], str],
+        status: Callable[[int], StyleAndTextTuples],
         frame: Callable[[], bool],
-        colours: bool,
+        palette: Palette,
     ) -> None:
         self._frame = frame
         self.prompt = "> "
@@ -96,6 +107,7 @@ class Screen:
         self._clock = clock
         self._pending: list[str] = []
         self._dirty = asyncio.Event()
+        self._drawn = asyncio.Event()
         self._is_away = False
         self.buffer = Buffer(
             multiline=True, history=history, completer=completer, complete_while_typing=True
@@ -103,22 +115,24 @@ class Screen:
         self.app: Application[int] = Application(
             layout=self._layout(live, status),
             key_bindings=keys,
-            style=Style.from_dict(_STYLE),
+            style=_style(palette),
             output=self.output,
-            color_depth=None if colours else ColorDepth.DEPTH_1_BIT,
+            color_depth=_DEPTHS.get(palette.colours, ColorDepth.DEPTH_24_BIT),
             erase_when_done=True,
-            min_redraw_interval=0.01,
+            max_render_postpone_time=None,  # we do not redraw more often than has to be
         )
         self.app.timeoutlen = 0.25
         self.app.ttimeoutlen = 0.05
         self.app.after_render += self._let_go
 
-    def _layout(self, live: Callable[[int], str], status: Callable[[int], str]) -> Layout:
+    def _layout(
+        self, live: Callable[[int], str], status: Callable[[int], StyleAndTextTuples]
+    ) -> Layout:
         def live_text() -> AnyFormattedText:
             return ANSI(live(self.width))
 
         def status_text() -> AnyFormattedText:
-            return [("class:status", status(self.width))]
+            return status(self.width)
 
         self._input = Window(
             BufferControl(buffer=self.buffer),
@@ -161,16 +175,22 @@ class Screen:
         return self.output.get_size().columns
 
     async def run(self) -> int:
-        """Until `leave`; returns its status."""
+        """Until `leave`; returns its status. What was added before stands above the first prompt."""
+        self._write_all()
         drawing = asyncio.get_running_loop().create_task(self._draw())
         try:
-            return await self.app.run_async(handle_sigint=True)
+            return await self.app.run_async(handle_sigint=True, set_exception_handler=False)
         finally:
             drawing.cancel()
             self._let_go()
-            while self._frame():
-                pass
-            self._write("".join(self._pending))
+            self._write_all()
+
+    def _write_all(self) -> None:
+        for _ in range(LAST_FRAMES):
+            if not self._frame():
+                break
+        text, self._pending = "".join(self._pending), []
+        self._write(text)
 
     def leave(self, status: int) -> None:
         """End `run`."""
@@ -185,6 +205,12 @@ class Screen:
     def touch(self) -> None:
         """What is alive has changed."""
         self._dirty.set()
+
+    async def next_frame(self) -> None:
+        """Wait until the next frame has been drawn."""
+        self._drawn.clear()
+        self._dirty.set()
+        await self._drawn.wait()
 
     async def lend(self, work: Callable[[], object]) -> object:
         """Give the terminal to something else while ``work`` (which may be awaited) runs."""
@@ -211,6 +237,7 @@ class Screen:
                 self._dirty.set()
                 continue
             more = self._frame()
+            self._drawn.set()
             if self._pending:
                 text, self._pending = "".join(self._pending), []
                 if isinstance(self.output, _OneWrite):

@@ -23,15 +23,17 @@ class Repl:
     """Implements the kit's `Shell`."""
 
     def __init__(self, face: FaceHost) -> None:
+        from . import (
+            conversation,
+        )  # a library that is missing is found out before anything is drawn
+
         self._face = face
+        self._talk = conversation.Conversation
 
     async def run(self, wish: SessionWish) -> int:
-        from .conversation import Conversation
-
         reset_terminal()
-        home = self._face.host.paths.home
-        colours = not self._face.host.child_environment().get("NO_COLOR")
-        conversation = Conversation(self._face, wish, history=_history(home), colours=colours)
+        history = _history(self._face.host.paths.home)
+        conversation = self._talk(self._face, wish, history=history)
         try:
             status = await conversation.run()
         except OSError:
