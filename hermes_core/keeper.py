@@ -40,7 +40,7 @@ class LeaseKeeper:
 
     async def entitle(self, title: str) -> None:
         if title and not self._title:
-            await self._store.set_title(self._lease.session_id, title)
+            await self._store.entitle(self._lease.session_id, title)
             self._title = title
 
     async def note_model(self, model: str) -> None:

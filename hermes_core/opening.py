@@ -27,11 +27,12 @@ from hermes_core.gate.paths import ProtectedPaths
 from hermes_core.gate.scan import scan_text
 from hermes_core.host import Loaded
 from hermes_core.keeper import LeaseKeeper
+from hermes_core.naming import NEWEST, find_session
 from hermes_core.registry import Owned, Toolbox, permitted
 from hermes_core.route.ask import Route
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.route.route import Wanted
-from hermes_core.store.sqlite import Store, new_session_id
+from hermes_core.store.sqlite import new_session_id
 from hermes_core.toolsets import Selection, ToolsetSettings, select
 from hermes_plugins._decisions import CallView, Decision
 from hermes_plugins._dialects import ToolSpec
@@ -44,9 +45,6 @@ from hermes_plugins._store import SessionInfo
 
 if TYPE_CHECKING:
     from hermes_core.runtime import Runtime
-
-NEWEST: Final = 200
-"""Sessions that are looked at for one to continue, or for a beginning of an id."""
 
 _SYSTEMS: Final = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 
@@ -389,36 +387,6 @@ class Opening:
             return path
 
         return spill
-
-
-async def find_session(store: Store, name: str) -> SessionInfo:
-    """The one session that ``name`` means.
-
-    Raises:
-        UsageError: none, or several.
-    """
-    name = name.encode("utf-8", "replace").decode()  # an argument may hold what is no text
-    found = await store.find(name)
-    if not found:
-        recent = await store.list(limit=NEWEST)
-        found = [one for one in recent if one.id.startswith(name)]
-    if not found:
-        word = name.casefold()
-        near = [one.id for one in recent if word in one.title.casefold()][:3]
-        raise UsageError(
-            f"there is no session {name!r}.",
-            hint=f"Its title may be longer; see {', '.join(near)}."
-            if near
-            else "`hermes sessions list` shows them.",
-        )
-    exact = [one for one in found if one.id == name]
-    if len(found) > 1 and not exact:
-        ids = ", ".join(one.id for one in found[:5])
-        more = ", …" if len(found) > 5 else ""
-        raise UsageError(
-            f"{name!r} may be {len(found)} sessions.", hint=f"Use a whole id: {ids}{more}"
-        )
-    return exact[0] if exact else found[0]
 
 
 def _soul(home: Path) -> str:

@@ -75,7 +75,9 @@ def make_index(connection: Connection) -> None:
 
 
 def drop_index(connection: Connection) -> None:
-    """Begin anew."""
+    """Begin anew, where there is an index at all."""
+    if not connection.indexed:
+        return
     connection.execute("DROP TABLE IF EXISTS message_index")
     make_index(connection)
 
@@ -107,8 +109,9 @@ def add(connection: Connection, row: int, text: str) -> None:
 
 
 def remove(connection: Connection, row: int, text: str) -> None:
-    """Take one message out; ``text`` must be what was added."""
-    if text and connection.indexed:
+    """Take one message out, if it is in yet; ``text`` must be what was added."""
+    waits = connection.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
+    if text and connection.indexed and not waits:
         connection.execute(_REMOVE, (row, indexable(text)))
 
 
