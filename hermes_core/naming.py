@@ -65,7 +65,9 @@ async def rename(store: Store, session_id: str, title: str) -> str:
         StoreError: there is no such session.
     """
     title = " ".join(clean_input(title).text.split())
-    if not title or len(title) > TITLE_CHARS:
-        raise UsageError(f"a title has 1 to {TITLE_CHARS} characters, this has {len(title)}.")
+    if not title:
+        raise UsageError("a title needs a letter.", hint="`hermes sessions rename ID TITLE`")
+    if len(title) > TITLE_CHARS:
+        raise UsageError(f"a title has at most {TITLE_CHARS} characters; this has {len(title)}.")
     await store.write(sessions.rename, session_id, title)
     return title

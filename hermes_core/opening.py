@@ -58,6 +58,7 @@ class _Basis(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     tools: tuple[ToolSpec, ...]
     is_new: bool
+    is_bare: bool = False
 
 
 class Opening:
@@ -84,6 +85,14 @@ class Opening:
             basis = await self._created(route, toolbox, workspace, (selection, loaded))
         else:
             basis = await self._continued(before)
+        if not basis.system:  # an imported session, or one that was repaired, may have come without
+            scratch = self._scratch(basis.info)
+            system = self._prompt(
+                workspace=workspace, scratch=scratch, selection=selection, loaded=loaded
+            )
+            basis = msgspec.structs.replace(
+                basis, system=system, tools=toolbox.specs(), is_bare=True
+            )
         return await self._taken(basis, route=route, toolbox=toolbox, environment=environment)
 
     # -- the session ---------------------------------------------------------------------
@@ -116,14 +125,16 @@ class Opening:
             created=now,
             updated=now,
         )
-        scratch = runtime.paths.cache / "scratch" / info.id
         selection, loaded = chosen
         system = self._prompt(
-            workspace=workspace, scratch=scratch, selection=selection, loaded=loaded
+            workspace=workspace, scratch=self._scratch(info), selection=selection, loaded=loaded
         )
         tools = toolbox.specs()
         await runtime.store.create_session(info, system=system, tools=msgspec.json.encode(tools))
         return _Basis(info=info, system=system, tools=tools, is_new=True)
+
+    def _scratch(self, info: SessionInfo) -> Path:
+        return self._runtime.paths.cache / "scratch" / info.id
 
     async def _continued(self, before: SessionInfo) -> _Basis:
         store = self._runtime.store
@@ -157,6 +168,9 @@ class Opening:
         settings = runtime.config.settings
         lease = await runtime.store.acquire(info.id, holder=f"{wish.face} ({_process_name()})")
         history = [one.message for one in await runtime.store.open_for_writing(lease)]
+        if basis.is_bare:
+            tools = msgspec.json.encode(basis.tools)
+            await runtime.store.update_setup(lease, system=basis.system, tools=tools)
         keeper = LeaseKeeper(runtime.store, lease, runtime.clock, title=info.title)
         if route.label != info.model:
             await keeper.note_model(route.label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -77,6 +78,14 @@ def agree(question: str, *, yes: bool) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("this needs a yes, and nobody is here to ask.", hint="Add --yes.")
     return click.confirm(question, err=True)
+
+
+def when(seconds: float) -> str:
+    """A time, for a person."""
+    try:
+        return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return f"{'(no time)':<16}"
 
 
 def print_json(value: object) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import click
 
 from hermes_core.agent.cleaning import clean_output
-from hermes_core.cli.kept import JSON, print_json, with_store
+from hermes_core.cli.kept import JSON, print_json, when, with_store
 from hermes_core.cli.sessions_files import export_sessions, import_sessions
 from hermes_core.cli.sessions_forget import delete_sessions, prune_sessions
 from hermes_core.cli.sessions_repair import repair_store
@@ -53,7 +51,7 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
     for info in () if as_json else found:
         title = clean_output(info.title or "(no title)")
         count = f"{info.message_count:>4} message{' ' if info.message_count == 1 else 's'}"
-        click.echo(f"{info.id}  {_when(info.updated)}  {count}  {title}")
+        click.echo(f"{info.id}  {when(info.updated)}  {count}  {title}")
 
 
 @command.command("show")
@@ -102,7 +100,7 @@ def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_j
         return
     for hit in answer.hits:
         snippet = " ".join(clean_output(hit.snippet).split())
-        click.echo(f"{hit.session} #{hit.position} {hit.role}  {_when(hit.time)}\n    {snippet}")
+        click.echo(f"{hit.session} #{hit.position} {hit.role}  {when(hit.time)}\n    {snippet}")
     if not answer.hits:
         click.echo("Nothing found.")
     elif answer.more:
@@ -130,10 +128,6 @@ def rename_session(ctx: click.Context, session: str, title: tuple[str, ...]) -> 
 
     session_id, kept = with_store(ctx, change)
     click.echo(f"{session_id} is now {kept!r}.")
-
-
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
 def _shown(message: Message, *, whole: bool) -> str:

@@ -12,7 +12,7 @@ import click
 
 from hermes_core.agent.cleaning import clean_output
 from hermes_core.cli.console import tell
-from hermes_core.cli.kept import JSON, YES, agree, home_of, print_json, with_store
+from hermes_core.cli.kept import JSON, YES, agree, home_of, print_json, when, with_store
 from hermes_core.clock import SystemClock
 from hermes_core.store import upkeep
 from hermes_core.store.sqlite import Store
@@ -44,22 +44,23 @@ def delete_sessions(ctx: click.Context, names: tuple[str, ...], yes: bool, file:
     doomed, exported = with_store(ctx, lambda store: _chosen(store, names, keep=bool(file)))
     for one in doomed:
         if one.holder:
-            raise _busy(SessionBusy(one.session.id, one.holder))
+            raise _stays(SessionBusy(one.session.id, one.holder))
     _list(doomed, limit=len(doomed))
     if not agree(f"Delete {_counted(len(doomed))}? Nothing brings them back.", yes=yes):
         return 1
     if file:
         _write(ctx, file, exported)
 
+    seen = [one.session for one in doomed]
+
     async def forget(store: Store) -> Sequence[str]:
-        return await store.write(upkeep.delete, [one.session.id for one in doomed], store.now())
+        return await store.write(upkeep.delete, [one.id for one in seen], store.now(), seen)
 
     try:
         gone = with_store(ctx, forget)
-    except SessionBusy as error:
-        raise _busy(error) from error
-    _clear_up(ctx, gone)
-    click.echo(f"Deleted {_counted(len(doomed))}.")
+    except StoreError as error:
+        raise _stays(error) from error
+    click.echo(f"Deleted {_counted(len(doomed))}.{_clear_up(ctx, gone)}")
     return 0
 
 
@@ -75,8 +76,10 @@ async def _chosen(
     return doomed, [await store.read(transfer.export, member) for member in family]
 
 
-def _busy(error: SessionBusy) -> StoreError:
-    return StoreError(error.message, hint="End that first. Nothing was deleted.")
+def _stays(error: StoreError) -> StoreError:
+    """The error of the store, with what to do about a deletion."""
+    first = "End that first; n" if isinstance(error, SessionBusy) else "N"
+    return StoreError(error.message, hint=f"{first}othing was deleted.")
 
 
 def _write(ctx: click.Context, file: str, exported: Sequence[Exported]) -> None:
@@ -113,43 +116,48 @@ def prune_sessions(
     """
     age = _seconds(older_than)
 
-    async def look(store: Store) -> tuple[float, list[upkeep.Doomed]]:
+    async def look(store: Store) -> list[upkeep.Doomed]:
         now = store.now()
-        before = now.time - age
-        ids = await store.read(upkeep.stale, before, keep_titled)
-        return before, await store.read(upkeep.weigh, ids, now)
+        ids = await store.read(upkeep.stale, now.time - age, keep_titled)
+        return await store.read(upkeep.weigh, ids, now)
 
-    before, found = with_store(ctx, look)
+    found = with_store(ctx, look)
     doomed = [one for one in found if not one.holder]
-    total = upkeep.megabytes(sum(one.bytes for one in doomed))
+    lines, gone = [], list[str]()
+    if len(found) > len(doomed):
+        lines.append(f"{_counted(len(found) - len(doomed))} in use, which stay.")
     if not as_json:
         _list(doomed, limit=len(doomed) if dry_run else _SHOWN)
-        if len(found) > len(doomed):
-            click.echo(f"{_counted(len(found) - len(doomed))} in use, which stay.")
-    if not doomed and not as_json:
-        click.echo("Nothing to prune.")
-    elif dry_run and not as_json:
-        click.echo(f"{_counted(len(doomed))} would go: {total} of messages. Nothing was deleted.")
-    gone: list[str] = []
-    if doomed and not dry_run:
-        if not agree(f"Delete {_counted(len(doomed))}, {total} of messages?", yes=yes):
+    if not doomed:
+        lines.append("Nothing to prune.")
+    elif dry_run:
+        lines.append(f"{_amount(doomed)} would go. Nothing was deleted.")
+    else:
+        if not agree(f"Delete {_amount(doomed)}?", yes=yes):
             return 1
-        gone = with_store(ctx, lambda store: _pruned(store, doomed, before))
-        told = _clear_up(ctx, gone, quiet=as_json)
-        kept = len(doomed) - len(set(gone) & {one.session.id for one in doomed})
-        if not as_json:
-            click.echo(f"Deleted {_counted(len(doomed) - kept)}, {total} of messages.{told}")
+        gone = with_store(ctx, lambda store: _pruned(store, doomed))
+        went = [one for one in doomed if one.session.id in set(gone)]
+        lines.append(f"Deleted {_amount(went)}.{_clear_up(ctx, gone)}")
+        if len(went) < len(doomed):
+            lines.append(f"{_counted(len(doomed) - len(went))} used in the meantime, which stay.")
     if as_json:
         print_json({"v": 1, "dry_run": dry_run, "found": found, "deleted": gone})
+    else:
+        click.echo("\n".join(lines))
     return 0
 
 
-async def _pruned(store: Store, doomed: Sequence[upkeep.Doomed], before: float) -> list[str]:
+async def _pruned(store: Store, doomed: Sequence[upkeep.Doomed]) -> list[str]:
     """Each is a transaction of its own: others may write in between, and a kill leaves whole ones."""
     gone: list[str] = []
     for one in doomed:
-        gone += await store.write(upkeep.prune, one.session.id, before, store.now())
+        gone += await store.write(upkeep.prune, one.session, store.now())
     return gone
+
+
+def _amount(doomed: Sequence[upkeep.Doomed]) -> str:
+    size = upkeep.megabytes(sum(one.bytes for one in doomed))
+    return f"{_counted(len(doomed))} ({size} of messages)"
 
 
 def _seconds(age: str) -> float:
@@ -164,7 +172,9 @@ def _list(doomed: Sequence[upkeep.Doomed], *, limit: int) -> None:
         info = one.session
         more = f"  and {len(one.family) - 1} of sub-agents" if len(one.family) > 1 else ""
         title = clean_output(info.title or "(no title)")
-        click.echo(f"{info.id}  {upkeep.megabytes(one.bytes):>9}  {title}{more}")
+        click.echo(
+            f"{info.id}  {when(info.updated)}  {upkeep.megabytes(one.bytes):>9}  {title}{more}"
+        )
     if len(doomed) > limit:
         click.echo(f"… and {len(doomed) - limit} more; --dry-run names all.")
 
@@ -173,10 +183,9 @@ def _counted(count: int) -> str:
     return f"{count} session{'' if count == 1 else 's'}"
 
 
-def _clear_up(ctx: click.Context, gone: Sequence[str], *, quiet: bool = False) -> str:
-    """Remove what was beside the sessions, and give space back where that is safe."""
+def _clear_up(ctx: click.Context, gone: Sequence[str]) -> str:
+    """Remove what was beside the sessions, and give space back where that is safe; in words."""
     paths = home_of(ctx)
     upkeep.forget_folders(paths.cache, gone)
-    now = upkeep.Now(time=SystemClock().now(), host="")
-    told = upkeep.shrink(paths.home / "state.db", now)
-    return f" {told}" if told and not quiet else ""
+    told = upkeep.shrink(paths.home / "state.db", SystemClock().now())
+    return f" {told}" if told else ""

@@ -68,9 +68,11 @@ def _pages(path: Path, told: tuple[list[str], list[str]], *, dry_run: bool) -> N
 
 
 def _aside(path: Path, word: str) -> Path:
-    """A name for a copy; the time is in it."""
+    """A name for a copy that no file has yet; the time is in it."""
     now = datetime.fromtimestamp(SystemClock().now())
-    return path.with_name(f"{path.name}.{word}-{now:%Y%m%d-%H%M%S}")
+    name = f"{path.name}.{word}-{now:%Y%m%d-%H%M%S}"
+    taken = [one.name for one in path.parent.glob(f"{name}*")]
+    return path.with_name(f"{name}-{len(taken) + 1}" if taken else name)
 
 
 async def _rows(

@@ -78,7 +78,7 @@ def connect(path: Path, *, full_text: bool = True) -> Connection:
         )
         _prepare(connection, path)
         connection.indexed = full_text and _ensure_index(connection)
-    except (sqlite3.Error, OSError, HermesError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError, HermesError) as error:
         if connection is not None:
             connection.close()
         raise explain(error, path) from error
@@ -172,7 +172,7 @@ def explain(error: BaseException, path: Path) -> HermesError:
             f"{path} cannot be opened or written: {reason}.",
             hint="Check the folder's owner and mode, or set HERMES_HOME to one you can write.",
         )
-    if kind in CORRUPT:
+    if kind in CORRUPT or isinstance(error, UnicodeDecodeError):
         return StoreError(
             f"{path} is damaged: {error}.",
             hint="`hermes sessions repair` saves what can be read, or put a backup there.",

@@ -11,6 +11,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,9 +29,14 @@ _BESIDE: Final = ("-wal", "-shm")
 _DONE: Final = ".repaired"
 """End of the name of a new file that is complete and not yet in its place."""
 _PIECE: Final = 1_000_000
+_DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises; the second where SQLite's own message quotes the damage."""
 _HEADER: Final = 100
 """Bytes of a file's header (sqlite.org/fileformat2.html)."""
-_UNKNOWN_END: Final = 100_000
+_FAR: Final = 1_000_000
+"""How far behind the last readable row others are looked for, where the end is damaged too."""
+_TRIES: Final = 20_000
+"""Queries for what lies between damaged pages, a second or two."""
 
 
 def damage(path: Path) -> str:
@@ -41,8 +47,8 @@ def damage(path: Path) -> str:
         with closing(_read_only(path)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(100)")]
-    except sqlite3.DatabaseError as error:
-        if database.code(error) in database.CORRUPT:
+    except _DAMAGE as error:
+        if isinstance(error, UnicodeDecodeError) or database.code(error) in database.CORRUPT:
             return str(error)
         raise database.explain(error, path) from error
     # What is said of the index is mended by building it anew.
@@ -176,7 +182,7 @@ def _opened(damaged: Path, new: Path, work: Path) -> sqlite3.Connection:
     try:
         old.execute("PRAGMA writable_schema = ON")  # one broken table must not hide the others
         old.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError:
+    except _DAMAGE:
         old.close()
         _copy(damaged, work)
         header = bytearray(new.read_bytes()[:_HEADER])
@@ -199,7 +205,7 @@ def _save_table(old: sqlite3.Connection, fresh: Connection, table: str) -> int:
     columns = fresh.execute(f"PRAGMA table_info({table})").fetchall()
     try:
         there = {bytes(row[1]).decode() for row in old.execute(f"PRAGMA table_info({table})")}
-    except (sqlite3.DatabaseError, UnicodeDecodeError):
+    except _DAMAGE:
         there = set()
     kept = [(str(row[1]), str(row[2]), int(row[5])) for row in columns if str(row[1]) in there]
     if not kept:
@@ -208,10 +214,8 @@ def _save_table(old: sqlite3.Connection, fresh: Connection, table: str) -> int:
     values = ["CAST(? AS TEXT)" if kind == "TEXT" else "?" for _, kind, _ in kept]
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({', '.join(values)})"
     keys = [name for name, _, place in sorted(kept, key=lambda one: one[2]) if place]
-    is_rowid = len(keys) == 1
-    rows = _by_number(old, table, names) if is_rowid else _from_both_ends(old, table, names, keys)
     saved = 0
-    for row in rows:
+    for row in _rows(old, table, names, keys):
         try:
             saved += fresh.execute(insert, row).rowcount
         except (sqlite3.IntegrityError, OverflowError):
@@ -219,47 +223,46 @@ def _save_table(old: sqlite3.Connection, fresh: Connection, table: str) -> int:
     return saved
 
 
-def _by_number(
-    old: sqlite3.Connection, table: str, names: Sequence[str]
-) -> Iterator[tuple[object, ...]]:
-    """Rows by their number, the first column; around damage the range is halved until it is found."""
-    key = names[0]
-    query = f"SELECT {', '.join(names)} FROM {table} NOT INDEXED WHERE {key} BETWEEN ? AND ?"
-    ranges = [(0, _last(old, table, key))]
-    while ranges:
-        low, high = ranges.pop()
-        try:
-            for row in old.execute(f"{query} ORDER BY {key}", (low, high)):
-                yield row
-                low = int(row[0]) + 1
-        except sqlite3.DatabaseError:
-            if low < high:
-                middle = (low + high) // 2
-                ranges += [(middle + 1, high), (low, middle)]
-
-
-def _last(old: sqlite3.Connection, table: str, key: str) -> int:
-    for query, values in (
-        (f"SELECT max({key}) FROM {table} NOT INDEXED", ()),
-        ("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)),
-    ):
-        try:
-            row = old.execute(query, values).fetchone()
-        except sqlite3.DatabaseError:
-            continue
-        if row is not None and isinstance(row[0], int):
-            return row[0]
-    return _UNKNOWN_END
-
-
-def _from_both_ends(
+def _rows(
     old: sqlite3.Connection, table: str, names: Sequence[str], keys: Sequence[str]
 ) -> Iterator[tuple[object, ...]]:
-    """Rows up to the first damage, and from the end back to the last; twice is no harm."""
-    for way in ("", " DESC"):
-        order = ", ".join(f"{key}{way}" for key in keys)
+    """Rows up to the first damage, back from the end to the last, and what can be found between.
+
+    One may come twice. The key of a table with numbered rows is its first column.
+    """
+    query = f"SELECT {', '.join(names)} FROM {table} NOT INDEXED"
+    ends: list[int] = []
+    for way in ("ASC", "DESC"):
+        end = -1
         try:
-            yield from old.execute(f"SELECT {', '.join(names)} FROM {table} ORDER BY {order}")
+            for row in old.execute(f"{query} ORDER BY {', '.join(f'{key} {way}' for key in keys)}"):
+                yield row
+                end = row[0] if isinstance(row[0], int) else -1
             return
-        except sqlite3.DatabaseError:
-            continue
+        except _DAMAGE:
+            ends.append(end)
+    if len(keys) == 1:
+        low, high = ends
+        yield from _between(
+            old, f"{query} WHERE {keys[0]}", low, high if high > low else low + _FAR
+        )
+
+
+def _between(
+    old: sqlite3.Connection, query: str, low: int, high: int
+) -> Iterator[tuple[object, ...]]:
+    """Rows in a damaged range of numbers: it is halved, and its halves, until they are read or one row
+    alone; the large ones first, because the number of tries is limited."""
+    ranges = deque([(low + 1, high - 1)])
+    for _ in range(_TRIES):
+        if not ranges:
+            return
+        low, high = ranges.popleft()
+        try:
+            for row in old.execute(f"{query} BETWEEN ? AND ?", (low, high)):
+                yield row
+                low = int(row[0]) + 1
+        except _DAMAGE:
+            if low < high:
+                middle = (low + high) // 2
+                ranges += [(low, middle), (middle + 1, high)]

@@ -12,7 +12,7 @@ import msgspec
 from hermes_core.patterns import lazy
 from hermes_core.store import index, sessions
 from hermes_core.store.database import Connection, connect
-from hermes_plugins._errors import SessionBusy
+from hermes_plugins._errors import SessionBusy, StoreError
 from hermes_plugins._store import SessionInfo
 
 SHRINK_FROM: Final = 8_000_000
@@ -101,12 +101,16 @@ def _held_by(connection: Connection, session_id: str, now: Now) -> str:
     return sessions.holder(row, now.host, now.time) if row else ""
 
 
-def delete(connection: Connection, ids: Sequence[str], now: Now) -> list[str]:
+def delete(
+    connection: Connection, ids: Sequence[str], now: Now, seen: Sequence[SessionInfo] = ()
+) -> list[str]:
     """Forget sessions and those of their sub-agents, all or none; the ids of all that went.
+
+    ``seen`` is how the caller knows them: one that was used since then stays.
 
     Raises:
         SessionBusy: somebody is writing one of them.
-        StoreError: there is no such session.
+        StoreError: there is no such session, or it was used since it was seen.
     """
     gone: dict[str, None] = {}
     for session_id in ids:
@@ -117,19 +121,20 @@ def delete(connection: Connection, ids: Sequence[str], now: Now) -> list[str]:
     for member in gone:
         if held := _held_by(connection, member, now):
             raise SessionBusy(member, held)
+    for one in seen:
+        info = sessions.get(connection, one.id)
+        if info is not None and info.updated != one.updated:
+            raise StoreError(f"session {one.id} was used in the meantime.")
     for member in gone:
         _forget(connection, member)
     return list(gone)
 
 
-def prune(connection: Connection, session_id: str, before: float, now: Now) -> list[str]:
-    """Forget a session, if it was not used since ``before`` and nobody writes it; what went."""
-    info = sessions.get(connection, session_id)
-    if info is None or info.updated >= before:
-        return []
+def prune(connection: Connection, seen: SessionInfo, now: Now) -> list[str]:
+    """Forget a session if it is as it was seen and nobody writes it; the ids of all that went."""
     try:
-        return delete(connection, [session_id], now)
-    except SessionBusy:
+        return delete(connection, [seen.id], now, [seen])
+    except StoreError:
         return []
 
 
@@ -155,7 +160,7 @@ def forget_folders(cache: Path, ids: Sequence[str]) -> None:
                 shutil.rmtree(cache / kind / session_id, ignore_errors=True)
 
 
-def shrink(path: Path, now: Now) -> str:
+def shrink(path: Path, now: float) -> str:
     """Write the file anew without unused pages, where much is unused and nobody is at work; says what
     was done, or why not.
 
@@ -176,17 +181,20 @@ def shrink(path: Path, now: Now) -> str:
         if unused * size < SHRINK_FROM or unused < count * SHRINK_SHARE:
             return ""
         waiting = f"{megabytes(unused * size)} of state.db wait for new sessions"
-        if connection.execute(_BUSY, (now.time,)).fetchone()[0]:
+        if connection.execute(_BUSY, (now,)).fetchone()[0]:
             return f"{waiting}: others are at work, so the file is not made smaller now."
         used = (count - unused) * size
         # The new file goes through the log, and the old one shrinks when that is copied back.
         if used > SHRINK_UPTO or disk_usage(path.parent).free < 3 * used:
             return f"{waiting}."
         try:
+            if connection.indexed:  # what was deleted is only marked in there until it is merged
+                connection.execute("INSERT INTO message_index (message_index) VALUES ('optimize')")
             connection.execute("VACUUM")
         except sqlite3.Error as error:
             return f"{waiting}: the file cannot be made smaller now ({error})."
-    return f"state.db is {megabytes(unused * size)} smaller."
+        count -= int(connection.execute("PRAGMA page_count").fetchone()[0])
+    return f"state.db is {megabytes(count * size)} smaller."
 
 
 def megabytes(count: int) -> str:
