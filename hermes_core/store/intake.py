@@ -71,10 +71,11 @@ def parse(data: bytes, name: str) -> list[Parsed]:
                 _check_whole(found, name, started)
                 found.append(Parsed(_header(line), []))
                 started = number
-            elif not found:
+                continue
+            row = _row(line, found[-1].rows if found else [])
+            if not found:
                 raise ValueError("a message before any session")
-            else:
-                found[-1].rows.append(_row(line, found[-1].rows))
+            found[-1].rows.append(row)
         except (msgspec.MsgspecError, ValueError, TypeError) as error:
             _refuse(f"{name}, line {number}: {error}", error)
     if not found:

@@ -96,6 +96,7 @@ def save(path: Path, aside: Path) -> None:
     finally:
         _remove(new)
         _remove(work)
+        _tidy(aside)
 
 
 def _size(path: Path) -> int:
@@ -146,6 +147,14 @@ def _copy(path: Path, to: Path, handle: int = -1) -> None:
         to.with_name(f"{to.name}-wal").chmod(0o600)
 
 
+def _tidy(aside: Path) -> None:
+    """Remove what reading the copy left beside it, but not the log that was copied."""
+    log = aside.with_name(f"{aside.name}-wal")
+    aside.with_name(f"{aside.name}-shm").unlink(missing_ok=True)
+    if log.exists() and not log.stat().st_size:
+        log.unlink()
+
+
 def _remove(path: Path) -> None:
     for end in ("", *_BESIDE):
         path.with_name(path.name + end).unlink(missing_ok=True)
@@ -164,7 +173,7 @@ def _rebuild(damaged: Path, new: Path, work: Path) -> None:
         if not saved:
             raise StoreError(
                 f"nothing can be read of {damaged.name}, a copy of the damaged file.",
-                hint="Put a backup in the place of state.db, or move that away and start anew.",
+                hint="Put a backup in the place of state.db; `sqlite3 FILE .recover` may find more.",
             )
         fresh.execute("PRAGMA synchronous = FULL")
         fresh.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
