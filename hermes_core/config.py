@@ -187,6 +187,16 @@ def read_config(
     )
 
 
+def secret_values(config: Config) -> list[str]:
+    """Values that must never be shown: everything in .env, and keys of the environment."""
+    named = (
+        value
+        for name, value in config.environ.items()
+        if name.upper().endswith(("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"))
+    )
+    return [value for value in (*config.secrets.values(), *named) if len(value) >= 8]
+
+
 def process_environment() -> dict[str, str]:
     """The environment of this process."""
     return dict(os.environ)

@@ -26,13 +26,14 @@ from hermes_core.gate.gate import Gate
 from hermes_core.gate.scan import scan_text
 from hermes_core.host import Loaded
 from hermes_core.keeper import LeaseKeeper
+from hermes_core.naming import NEWEST, find_session
 from hermes_core.registry import Owned, Toolbox, permitted
 from hermes_core.route.ask import Route
 from hermes_core.route.chain import Chain
 from hermes_core.route.retry import RetryPolicy
 from hermes_core.route.route import Wanted
 from hermes_core.store.repair import valid
-from hermes_core.store.sqlite import Lease, Store, new_session_id
+from hermes_core.store.sqlite import Lease, new_session_id
 from hermes_core.toolsets import Selection, ToolsetSettings, select
 from hermes_plugins._decisions import CallView, Decision
 from hermes_plugins._dialects import ToolSpec
@@ -46,9 +47,6 @@ from hermes_plugins._store import SessionInfo
 if TYPE_CHECKING:
     from hermes_core.runtime import Runtime
 
-NEWEST: Final = 200
-"""Sessions that are looked at for one to continue, or for a beginning of an id."""
-
 _SYSTEMS: Final = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 
 _random = random.SystemRandom()
@@ -61,6 +59,7 @@ class _Basis(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     tools: tuple[ToolSpec, ...]
     is_new: bool
+    is_bare: bool = False
 
 
 class Opening:
@@ -87,6 +86,14 @@ class Opening:
             basis = self._made(route, toolbox, workspace, (selection, loaded))
         else:
             basis = await self._continued(before)
+        if not basis.system:  # an imported session, or one that was repaired, may have come without
+            scratch = self._scratch(basis.info)
+            system = self._prompt(
+                workspace=workspace, scratch=scratch, selection=selection, loaded=loaded
+            )
+            basis = msgspec.structs.replace(
+                basis, system=system, tools=toolbox.specs(), is_bare=True
+            )
         return await self._taken(basis, route=route, toolbox=toolbox, environment=environment)
 
     # -- the session ---------------------------------------------------------------------
@@ -119,12 +126,14 @@ class Opening:
             created=now,
             updated=now,
         )
-        scratch = runtime.paths.cache / "scratch" / info.id
         selection, loaded = chosen
         system = self._prompt(
-            workspace=workspace, scratch=scratch, selection=selection, loaded=loaded
+            workspace=workspace, scratch=self._scratch(info), selection=selection, loaded=loaded
         )
         return _Basis(info=info, system=system, tools=toolbox.specs(), is_new=True)
+
+    def _scratch(self, info: SessionInfo) -> Path:
+        return self._runtime.paths.cache / "scratch" / info.id
 
     async def _continued(self, before: SessionInfo) -> _Basis:
         store = self._runtime.store
@@ -157,6 +166,9 @@ class Opening:
         runtime, wish, info = self._runtime, self._wish, basis.info
         settings = runtime.config.settings
         lease, history = await self._leased(basis)
+        if basis.is_bare:
+            tools = msgspec.json.encode(basis.tools)
+            await runtime.store.update_setup(lease, system=basis.system, tools=tools)
         keeper = LeaseKeeper(runtime.store, lease, runtime.clock, title=info.title)
         if route.label != info.model:
             await keeper.note_model(route.label)
@@ -401,36 +413,6 @@ class Opening:
             return path
 
         return spill
-
-
-async def find_session(store: Store, name: str) -> SessionInfo:
-    """The one session that ``name`` means.
-
-    Raises:
-        UsageError: none, or several.
-    """
-    name = name.encode("utf-8", "replace").decode()  # an argument may hold what is no text
-    found = await store.find(name)
-    if not found:
-        recent = await store.list(limit=NEWEST)
-        found = [one for one in recent if one.id.startswith(name)]
-    if not found:
-        word = name.casefold()
-        near = [one.id for one in recent if word in one.title.casefold()][:3]
-        raise UsageError(
-            f"there is no session {name!r}.",
-            hint=f"Its title may be longer; see {', '.join(near)}."
-            if near
-            else "`hermes sessions list` shows them.",
-        )
-    exact = [one for one in found if one.id == name]
-    if len(found) > 1 and not exact:
-        ids = ", ".join(one.id for one in found[:5])
-        more = ", …" if len(found) > 5 else ""
-        raise UsageError(
-            f"{name!r} may be {len(found)} sessions.", hint=f"Use a whole id: {ids}{more}"
-        )
-    return exact[0] if exact else found[0]
 
 
 async def _release(keeper: LeaseKeeper, history: list[Message], begun: int) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hermes_core.agent.agent import Session
 from hermes_core.clock import SystemClock
-from hermes_core.config import Config, load_config
+from hermes_core.config import Config, load_config, secret_values
 from hermes_core.declarations import Declarations
 from hermes_core.discovery import Discovery
 from hermes_core.gate.approve import Approvals
@@ -84,7 +84,7 @@ class Runtime:
             handle=self.handle,
             fresh=fresh,
         )
-        self.redactor = Redactor(_secret_values(config))
+        self.redactor = Redactor(secret_values(config))
         self.availability = Availability(clock, self.threads)
         self.audit = Audit(
             paths.logs / "audit.jsonl",
@@ -218,13 +218,3 @@ def _host_settings(config: Config) -> HostSettings:
         required=plugins.required,
         overrides={name: tools for name, tools in overrides.items() if tools},
     )
-
-
-def _secret_values(config: Config) -> list[str]:
-    """Values that must never be shown: everything in .env, and keys of the environment."""
-    named = (
-        value
-        for name, value in config.environ.items()
-        if name.upper().endswith(("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"))
-    )
-    return [value for value in (*config.secrets.values(), *named) if len(value) >= 8]

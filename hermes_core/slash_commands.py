@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from hermes_core.agent.agent import Session
+from hermes_core.naming import rename
 from hermes_core.route.route import Wanted
+from hermes_core.store import transfer
 from hermes_plugins._approvals import Answer, Choice
 from hermes_plugins._errors import UsageError
 from hermes_plugins._faces import FaceSession, SessionWish, SlashCommand, SlashContext
@@ -76,8 +78,8 @@ def _session_commands(runtime: Runtime) -> Sequence[SlashCommand]:
     async def title(context: SlashContext, argument: str) -> str:
         if not argument:
             return await _name(context)
-        await runtime.store.set_title(context.session.info.id, " ".join(argument.split()))
-        return f"The title is now {' '.join(argument.split())!r}."
+        title = await rename(runtime.store, context.session.info.id, argument)
+        return f"The title is now {title!r}."
 
     return [
         SlashCommand(name="new", help="Begin a new session.", run=new, aliases=("clear",)),
@@ -191,19 +193,12 @@ async def _save(runtime: Runtime, context: SlashContext, argument: str) -> str:
     if not argument:
         raise UsageError("/save needs a file.", hint="/save talk.md, or /save talk.jsonl")
     path = runtime.cwd / Path(argument).expanduser()
-    info = context.session.info
-    if path.suffix == ".jsonl":
-        text = (await runtime.store.export(info.id)).decode()
-    else:
-        parts = [f"# {await _name(context)}\n"]
-        for one in context.session.history:
-            if one.role in ("user", "assistant") and one.text:
-                who = "You" if one.role == "user" else context.session.model
-                parts.append(f"## {who}\n\n{one.text}\n")
-        text = "\n".join(parts)
+    exported = await runtime.store.read(transfer.export, context.session.info.id)
+    exported = transfer.redacted(exported, runtime.redactor.redact)
+    data = transfer.written(exported, as_json=path.suffix == ".jsonl")
     try:
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with path.open("xb") as file:
+            file.write(data)
     except FileExistsError:
         raise UsageError(f"{path} is there already.", hint="Take another name.") from None
     except OSError as error:

@@ -1,46 +1,40 @@
-"""``hermes sessions``: what was kept."""
+"""``hermes sessions``: what was kept. What changes something stands in the modules beside."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Awaitable, Callable
-from datetime import datetime
-from pathlib import Path
-from typing import TypeVar
-
 import click
-import msgspec
 
 from hermes_core.agent.cleaning import clean_output
-from hermes_core.cli.context import paths_of
-from hermes_core.clock import SystemClock
-from hermes_core.paths import check_home
+from hermes_core.cli.kept import JSON, print_json, when, with_store
+from hermes_core.cli.sessions_files import export_sessions, import_sessions
+from hermes_core.cli.sessions_forget import delete_sessions, prune_sessions
+from hermes_core.cli.sessions_repair import repair_store
 from hermes_core.store.sqlite import Store
-from hermes_plugins._errors import HermesError
 from hermes_plugins._messages import Message
 from hermes_plugins._store import SessionInfo
-
-T = TypeVar("T")
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("sessions")
 def command() -> None:
-    """List, show, search and export sessions.
+    """See, name, move, forget and repair what was kept.
 
     \b
     Examples:
       hermes sessions list
       hermes sessions search "docker compose"
-      hermes sessions export 20261130_101500_ab12cd > session.jsonl
+      hermes sessions rename 20261130_101500_ab12cd taxes
+      hermes sessions export taxes -o taxes.jsonl
+      hermes sessions prune --older-than 90d --keep-titled
     """
+
+
+for _one in (export_sessions, import_sessions, delete_sessions, prune_sessions, repair_store):
+    command.add_command(_one)
 
 
 @command.command("list")
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
-@_JSON
+@JSON
 @click.pass_context
 def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
     """Sessions by last use, newest first.
@@ -49,21 +43,21 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
     Example:
       hermes sessions list -n 50
     """
-    found = _with_store(ctx, lambda store: store.list(limit=limit))
+    found = with_store(ctx, lambda store: store.list(limit=limit))
     if as_json:
-        _print_json(found)
+        print_json(found)
     elif not found:
         click.echo("No session yet. `hermes` starts one.")
     for info in () if as_json else found:
         title = clean_output(info.title or "(no title)")
         count = f"{info.message_count:>4} message{' ' if info.message_count == 1 else 's'}"
-        click.echo(f"{info.id}  {_when(info.updated)}  {count}  {title}")
+        click.echo(f"{info.id}  {when(info.updated)}  {count}  {title}")
 
 
 @command.command("show")
 @click.argument("session")
 @click.option("--tools", is_flag=True, help="Show tool results whole.")
-@_JSON
+@JSON
 @click.pass_context
 def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -> None:
     """The messages of a session (id, unique beginning of an id, or title).
@@ -74,14 +68,14 @@ def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -
     """
 
     async def read(store: Store) -> tuple[SessionInfo, list[Message]]:
-        from hermes_core.opening import find_session
+        from hermes_core.naming import find_session
 
         info = await find_session(store, session)
         return info, [stored.message for stored in await store.messages(info.id)]
 
-    info, messages = _with_store(ctx, read)
+    info, messages = with_store(ctx, read)
     if as_json:
-        _print_json({"session": info, "messages": messages})
+        print_json({"session": info, "messages": messages})
         return
     click.echo(f"{info.id}  {info.title or '(no title)'}  {info.model}  {info.workspace}\n")
     for message in messages:
@@ -91,7 +85,7 @@ def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -
 @command.command("search")
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
-@_JSON
+@JSON
 @click.pass_context
 def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_json: bool) -> None:
     """Messages with these words; quotes keep words together.
@@ -100,82 +94,40 @@ def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_j
     Example:
       hermes sessions search docker '"exit code 137"'
     """
-    answer = _with_store(ctx, lambda store: store.search(" ".join(query), limit=limit))
+    answer = with_store(ctx, lambda store: store.search(" ".join(query), limit=limit))
     if as_json:
-        _print_json(answer)
+        print_json(answer)
         return
     for hit in answer.hits:
         snippet = " ".join(clean_output(hit.snippet).split())
-        click.echo(f"{hit.session} #{hit.position} {hit.role}  {_when(hit.time)}\n    {snippet}")
+        click.echo(f"{hit.session} #{hit.position} {hit.role}  {when(hit.time)}\n    {snippet}")
     if not answer.hits:
         click.echo("Nothing found.")
     elif answer.more:
         click.echo("There are older matches; add a word to narrow it down.")
 
 
-@command.command("export")
+@command.command("rename")
 @click.argument("session")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), default="-", help="File; - is stdout."
-)
+@click.argument("title", nargs=-1, required=True)
 @click.pass_context
-def export_session(ctx: click.Context, session: str, output: str) -> None:
-    """A session as JSON lines: a header, then one message a line.
+def rename_session(ctx: click.Context, session: str, title: tuple[str, ...]) -> None:
+    """Give a session a title that no other one has, to resume it by.
 
     \b
     Example:
-      hermes sessions export 20261130_101500_ab12cd -o session.jsonl
+      hermes sessions rename 20261130_101500_ab12cd taxes of 2026
+      hermes --resume "taxes of 2026"
     """
 
-    async def read(store: Store) -> bytes:
-        from hermes_core.opening import find_session
+    async def change(store: Store) -> tuple[str, str]:
+        from hermes_core.naming import find_session, rename
 
-        return await store.export((await find_session(store, session)).id)
+        found = await find_session(store, session)
+        return found.id, await rename(store, found.id, " ".join(title))
 
-    data = _with_store(ctx, read)
-    with click.open_file(output, "wb") as stream:
-        stream.write(data)
-
-
-@command.command("reindex")
-@click.pass_context
-def reindex(ctx: click.Context) -> None:
-    """Build the search index anew, when search does not find what is there.
-
-    The messages themselves stay as they are. Takes minutes for a million of them.
-
-    \b
-    Example:
-      hermes sessions reindex
-    """
-    _with_store(ctx, lambda store: store.reindex())
-    click.echo("The search index is built anew.")
-
-
-def _with_store(ctx: click.Context, work: Callable[[Store], Awaitable[T]]) -> T:
-    """Open the store for one question; where there is none yet, an empty one that is not kept."""
-    paths = paths_of(ctx)
-    if problem := check_home(paths):
-        raise HermesError(problem)
-
-    async def run() -> T:
-        file = paths.home / "state.db"
-        place = file if file.exists() else Path(":memory:")
-        store = Store(place, clock=SystemClock(), process="cli")
-        try:
-            return await work(store)
-        finally:
-            await store.close()
-
-    return asyncio.run(run())
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
-
-
-def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+    session_id, kept = with_store(ctx, change)
+    click.echo(f"{session_id} is now {kept!r}.")
 
 
 def _shown(message: Message, *, whole: bool) -> str:

@@ -18,7 +18,7 @@ from hermes_plugins._errors import HermesError, StoreError
 
 T = TypeVar("T")
 
-MIGRATIONS = ("schema.sql", "mailbox.sql")
+MIGRATIONS = ("schema.sql", "mailbox.sql", "names.sql")
 """File n makes version n out of version n - 1. Append; never edit one that was released."""
 
 SAFE_SQLITE = (3, 51, 3)
@@ -35,6 +35,9 @@ _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _PROTOCOL, _NOTAD
     *(5, 6, 8, 10, 11, 13, 14, 15, 26),
 )
 """Primary result codes of SQLite (sqlite.org/rescode.html)."""
+
+CORRUPT = (_CORRUPT, _NOTADB)
+"""Codes that say that the file's pages are damaged."""
 
 _SETTINGS = f"""
 PRAGMA synchronous = NORMAL;
@@ -75,7 +78,7 @@ def connect(path: Path, *, full_text: bool = True) -> Connection:
         )
         _prepare(connection, path)
         connection.indexed = full_text and _ensure_index(connection)
-    except (sqlite3.Error, OSError, HermesError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError, HermesError) as error:
         if connection is not None:
             connection.close()
         raise explain(error, path) from error
@@ -189,10 +192,10 @@ def explain(error: BaseException, path: Path) -> HermesError:
             f"{path} cannot be opened or written: {reason}.",
             hint="Check the folder's owner and mode, or set HERMES_HOME to one you can write.",
         )
-    if kind in (_CORRUPT, _NOTADB):
+    if kind in CORRUPT or isinstance(error, UnicodeDecodeError):
         return StoreError(
             f"{path} is damaged: {error}.",
-            hint="Move it and its -wal file away and put a backup there, or start without.",
+            hint="`hermes sessions repair` saves what can be read, or put a backup there.",
         )
     if kind in (_BUSY, _LOCKED, _PROTOCOL):
         return StoreError(
@@ -201,7 +204,7 @@ def explain(error: BaseException, path: Path) -> HermesError:
         )
     return StoreError(
         f"{path}: {error}",
-        hint="Move it aside to start anew; `sqlite3 FILE .recover` saves what it holds.",
+        hint="`hermes sessions repair` looks what is wrong, and saves what can be read.",
     )
 
 
@@ -226,7 +229,9 @@ def check(connection: Connection, path: Path) -> list[str]:
         found.append(f"{path} is on a network share: set HERMES_HOME to a local folder.")
     damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
-        found.append(f"{path} is damaged: {damage}. Put a backup in its place.")
+        found.append(
+            f"{path} is damaged: {damage}. Save what can be read with: hermes sessions repair"
+        )
     return found
 
 

@@ -30,7 +30,7 @@ _ADD = "INSERT INTO message_index (rowid, text) VALUES (?, ?)"
 _REMOVE = "INSERT INTO message_index (message_index, rowid, text) VALUES ('delete', ?, ?)"
 _POSTPONE = "INSERT OR IGNORE INTO unindexed (id) VALUES (?)"
 _POSTPONED = (
-    "SELECT u.id, m.role, CAST(m.body AS BLOB) FROM unindexed u"
+    "SELECT u.id, CAST(m.role AS BLOB), CAST(m.body AS BLOB) FROM unindexed u"
     " LEFT JOIN messages m ON m.id = u.id LIMIT 500"
 )
 
@@ -75,7 +75,9 @@ def make_index(connection: Connection) -> None:
 
 
 def drop_index(connection: Connection) -> None:
-    """Begin anew."""
+    """Begin anew, where there is an index at all."""
+    if not connection.indexed:
+        return
     connection.execute("DROP TABLE IF EXISTS message_index")
     make_index(connection)
 
@@ -89,7 +91,7 @@ def catch_up(connection: Connection) -> bool:
     """Index the next 500 messages that were left out; whether there may be more."""
     rows = connection.execute(_POSTPONED).fetchall()
     for row, role, body in rows:
-        text = "" if role in (None, "system") else text_of(body)
+        text = "" if role in (None, b"system") else text_of(body)
         if text:
             connection.execute(_ADD, (row, indexable(text)))
         connection.execute("DELETE FROM unindexed WHERE id = ?", (row,))
@@ -107,8 +109,9 @@ def add(connection: Connection, row: int, text: str) -> None:
 
 
 def remove(connection: Connection, row: int, text: str) -> None:
-    """Take one message out; ``text`` must be what was added."""
-    if text and connection.indexed:
+    """Take one message out, if it is in yet; ``text`` must be what was added."""
+    waits = connection.execute("DELETE FROM unindexed WHERE id = ?", (row,)).rowcount
+    if text and connection.indexed and not waits:
         connection.execute(_REMOVE, (row, indexable(text)))
 
 

@@ -204,6 +204,6 @@ def check(connection: Connection) -> list[str]:
             return []
         return [
             f"Search does not find message {position} of session {session} by its word {word!r}: "
-            "build the index anew with: hermes sessions reindex"
+            "build the index anew with: hermes sessions repair"
         ]
     return []

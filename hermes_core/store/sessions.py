@@ -15,7 +15,7 @@ import msgspec
 
 from hermes_core.store import index, repair
 from hermes_core.store.database import Connection
-from hermes_plugins._errors import SessionBusy, StoreError
+from hermes_plugins._errors import SessionBusy, StoreError, UsageError
 from hermes_plugins._messages import Message, Usage, encode_message
 from hermes_plugins._store import SessionInfo, StoredMessage
 
@@ -34,7 +34,7 @@ _FILES = (
     "SELECT s.key, a.body, b.body FROM sessions s JOIN texts a ON a.id = s.system JOIN texts b ON"
 )
 _SETUP = f"{_FILES} b.id = s.tools WHERE s.id = ?"
-_HELD = "SELECT key, holder, pid, host, lease_until, fence FROM sessions WHERE id = ?"
+HELD = "SELECT key, holder, pid, host, lease_until, fence FROM sessions WHERE id = ?"
 _TAKE = (
     "UPDATE sessions SET fence = fence + 1, holder = ?, pid = ?, host = ?, lease_until = ?"
     " WHERE key = ?"
@@ -48,7 +48,7 @@ _ADVANCE = (
     "UPDATE sessions SET message_count = message_count + ?, model_calls = model_calls + ?,"
     " updated = ?, lease_until = ? WHERE key = ? AND fence = ?"
 )
-_INSERT = (
+INSERT = (
     "INSERT INTO messages (session, position, time, role, body)"
     " VALUES (?, ?, ?, ?, CAST(? AS TEXT))"
 )
@@ -79,10 +79,9 @@ _COPY = (
     "SELECT position, time, role, CAST(body AS BLOB) FROM sessions s"
     " JOIN messages m ON m.session = s.key WHERE s.id = ? AND position <= ? ORDER BY position"
 )
-_CHILDREN = "SELECT id FROM sessions WHERE parent = ? AND kind = 'subagent'"
-_FORGET_TEXTS = (
-    "DELETE FROM texts WHERE NOT EXISTS"
-    " (SELECT 1 FROM sessions WHERE system = texts.id OR tools = texts.id)"
+_CLASH = (
+    "SELECT id, title FROM sessions WHERE (title = ?1 OR (id >= ?1 AND id < ?2)) AND id <> ?3"
+    " LIMIT 1"
 )
 
 
@@ -138,7 +137,7 @@ def setup(connection: Connection, session_id: str) -> tuple[str, bytes]:
     """System prompt and tool list, as stored."""
     found = connection.execute(_SETUP, (session_id,)).fetchone()
     if found is None:
-        raise _unknown(session_id)
+        raise unknown(session_id)
     return found[1].decode(), found[2]
 
 
@@ -169,10 +168,10 @@ def _infos(connection: Connection, where: str, values: Sequence[object]) -> list
 
 def take(connection: Connection, session_id: str, name: str, host: str, now: float) -> Token:
     """Take the right to write for this process, if nobody alive has it."""
-    found = connection.execute(_HELD, (session_id,)).fetchone()
+    found = connection.execute(HELD, (session_id,)).fetchone()
     if found is None:
-        raise _unknown(session_id)
-    if busy := _holder(found, host, now):
+        raise unknown(session_id)
+    if busy := holder(found, host, now):
         raise SessionBusy(session_id, busy)
     connection.execute(_TAKE, (name, os.getpid(), host, now + LEASE_SECONDS, found[0]))
     return Token(session_id, found[0], found[5] + 1)
@@ -189,15 +188,16 @@ def release(connection: Connection, token: Token) -> None:
     connection.execute(_RELEASE, (token.key, token.fence))
 
 
-def _holder(row: tuple[int, str, int, str, float, int], host: str, now: float) -> str:
+def holder(row: tuple[int, str, int, str, float, int], host: str, now: float) -> str:
     """Who has the session now, in words; "" for nobody who lives."""
     _, name, pid, holder_host, until, _ = row
     # Far ahead: the clock was set back since. Not just ahead: the holder may have looked at it later.
     held = 0 < until - now < 2 * LEASE_SECONDS
-    return name if held and (holder_host != host or _alive(pid)) else ""
+    return name if held and (holder_host != host or is_alive(pid)) else ""
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine lives."""
     if os.name == "nt":
         return True  # os.kill would end it; there the lease has to run out
     try:
@@ -209,12 +209,12 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _unknown(session_id: str) -> StoreError:
+def unknown(session_id: str) -> StoreError:
     return StoreError(f"there is no session {session_id}.", hint="See: hermes sessions list")
 
 
 def _lost(connection: Connection, token: Token) -> StoreError:
-    found = connection.execute(_HELD, (token.session_id,)).fetchone()
+    found = connection.execute(HELD, (token.session_id,)).fetchone()
     if found is None:
         return StoreError(f"session {token.session_id} was deleted.")
     if not found[1]:
@@ -232,7 +232,7 @@ def create(connection: Connection, info: SessionInfo, system: str, tools: bytes)
     row = (
         *(info.id, info.title, info.face, info.model, info.workspace, info.parent, info.kind),
         *(info.created, info.updated, 0),
-        *(_text(connection, system.encode()), _text(connection, tools)),
+        *(keep_text(connection, system.encode()), keep_text(connection, tools)),
     )
     try:
         return connection.execute(_CREATE, row).lastrowid or 0
@@ -258,7 +258,7 @@ def begin(
     return take(connection, info.id, *holder, info.created)
 
 
-def _text(connection: Connection, body: bytes) -> int:
+def keep_text(connection: Connection, body: bytes) -> int:
     """The id of a text that is kept once."""
     from hashlib import blake2b
 
@@ -270,7 +270,12 @@ def _text(connection: Connection, body: bytes) -> int:
 
 def update_setup(connection: Connection, token: Token, system: str, tools: bytes) -> None:
     """Another system prompt and tool list."""
-    row = (_text(connection, system.encode()), _text(connection, tools), token.key, token.fence)
+    row = (
+        keep_text(connection, system.encode()),
+        keep_text(connection, tools),
+        token.key,
+        token.fence,
+    )
     changed = connection.execute(
         "UPDATE sessions SET system = ?, tools = ? WHERE key = ? AND fence = ?", row
     )
@@ -300,16 +305,21 @@ def append(
         body = encode_message(message)
         _insert(connection, (token.key, position, now, message.role, body), message.text)
     connection.execute("DELETE FROM drafts WHERE session = ?", (token.key,))
-    for model, used in usage.items():
-        spent = (used.input, used.output, used.cached, used.reasoning, used.cost)
-        connection.execute(_SPEND, (token.key, model, *spent))
+    spend(connection, token.key, usage)
     if title:
-        set_title(connection, token.session_id, title)
+        entitle(connection, token.session_id, title)
     return positions
 
 
+def spend(connection: Connection, key: int, usage: Mapping[str, Usage]) -> None:
+    """Add up what the models used."""
+    for model, used in usage.items():
+        spent = (used.input, used.output, used.cached, used.reasoning, used.cost)
+        connection.execute(_SPEND, (key, model, *spent))
+
+
 def _insert(connection: Connection, row: tuple[int, int, float, str, bytes], text: str) -> None:
-    inserted = connection.execute(_INSERT, row).lastrowid or 0
+    inserted = connection.execute(INSERT, row).lastrowid or 0
     if row[3] != "system":
         index.add(connection, inserted, text)
 
@@ -346,13 +356,28 @@ def fork(connection: Connection, session_id: str, info: SessionInfo, upto: int |
     for position, time, role, body in connection.execute(_COPY, (session_id, last)).fetchall():
         _insert(connection, (key, position, time, role, body), index.text_of(body))
     connection.execute(_COUNT, (key,))
+    named = "UPDATE sessions SET named = (SELECT named FROM sessions WHERE id = ?) WHERE key = ?"
+    connection.execute(named, (session_id, key))
 
 
-def set_title(connection: Connection, session_id: str, title: str) -> None:
-    """Name a session."""
-    row = (title, session_id)
-    if not connection.execute("UPDATE sessions SET title = ? WHERE id = ?", row).rowcount:
-        raise _unknown(session_id)
+def entitle(connection: Connection, session_id: str, title: str) -> None:
+    """Give a session that has none yet a title that nobody chose."""
+    connection.execute(
+        "UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, session_id)
+    )
+
+
+def rename(connection: Connection, session_id: str, title: str) -> None:
+    """Give a session the title that a person chose; it must tell the session from all others."""
+    row = (title, title + "\U0010ffff", session_id)
+    for other, its_title in connection.execute(_CLASH, row):
+        has = (
+            f"has the title {title!r} already" if its_title == title else "has an id that begins so"
+        )
+        raise UsageError(f"session {other} {has}.", hint="Take a title that only one session has.")
+    change = "UPDATE sessions SET title = ?, named = 1 WHERE id = ?"
+    if not connection.execute(change, (title, session_id)).rowcount:
+        raise unknown(session_id)
 
 
 def set_model(connection: Connection, token: Token, model: str) -> None:
@@ -362,23 +387,3 @@ def set_model(connection: Connection, token: Token, model: str) -> None:
         "UPDATE sessions SET model = ? WHERE key = ? AND fence = ?", row
     ).rowcount:
         raise _lost(connection, token)
-
-
-def delete(connection: Connection, session_id: str, host: str, now: float) -> None:
-    """Forget a session and what its sub-agents did, unless somebody is writing it."""
-    found = connection.execute(_HELD, (session_id,)).fetchone()
-    if found is None:
-        raise _unknown(session_id)
-    if busy := _holder(found, host, now):
-        raise SessionBusy(session_id, busy)
-    for (child,) in connection.execute(_CHILDREN, (session_id,)).fetchall():
-        delete(connection, child, host, now)
-    key = (found[0],)
-    bodies = "SELECT id, role, CAST(body AS BLOB) FROM messages WHERE session = ?"
-    for row, role, body in connection.execute(bodies, key).fetchall():
-        if role != "system":
-            index.remove(connection, row, index.text_of(body))
-    for table in ("messages", "drafts", "usage"):
-        connection.execute(f"DELETE FROM {table} WHERE session = ?", key)
-    connection.execute("DELETE FROM sessions WHERE key = ?", key)
-    connection.execute(_FORGET_TEXTS)

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, TypeVarTuple
 
 import msgspec
 
-from hermes_core.store import database, index, sessions
+from hermes_core.store import database, index, sessions, upkeep
 from hermes_core.store.database import Connection
 from hermes_core.store.mailbox import Mailbox
 from hermes_core.store.records import NamespaceRecords
 from hermes_core.store.writer import Job, Reader, Writer
 from hermes_plugins._clock import Clock
-from hermes_plugins._errors import StoreError
 from hermes_plugins._messages import Message, Usage
 from hermes_plugins._store import Records, SearchAnswer, SessionInfo, StoredMessage
 
 if TYPE_CHECKING:
     from random import Random
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 Infos: TypeAlias = list[SessionInfo]
 Messages: TypeAlias = list[StoredMessage]
@@ -145,18 +147,6 @@ class Store:
     async def usage(self, session_id: str) -> Mapping[str, Usage]:
         """What each model used in a session."""
         return await self._reader.run(sessions.usage, session_id)
-
-    async def export(self, session_id: str) -> bytes:
-        """A session as JSON lines: itself, then its messages.
-
-        Raises:
-            StoreError: there is no such session.
-        """
-        info = await self.get(session_id)
-        if info is None:
-            raise StoreError(f"there is no session {session_id}.", hint="See: hermes sessions list")
-        lines: Sequence[object] = [{"v": 1, "session": info}, *await self.messages(session_id)]
-        return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
 
     # ---- writing: the kernel's own -------------------------------------------------------
 
@@ -307,13 +297,9 @@ class Store:
         """
         await self._writer.run(sessions.set_model, lease.token, model)
 
-    async def set_title(self, session_id: str, title: str) -> None:
-        """Name a session.
-
-        Raises:
-            StoreError: there is no such session.
-        """
-        await self._writer.run(sessions.set_title, session_id, title)
+    async def entitle(self, session_id: str, title: str) -> None:
+        """Give a session that has no title yet one that nobody chose."""
+        await self._writer.run(sessions.entitle, session_id, title)
 
     async def delete(self, session_id: str) -> None:
         """Forget a session, and those of its sub-agents.
@@ -322,8 +308,26 @@ class Store:
             SessionBusy: somebody is writing it.
             StoreError: there is no such session.
         """
-        now = self._clock.now()
-        await self._writer.run(sessions.delete, session_id, self._host, now)
+        await self.write(upkeep.delete, [session_id], self.now())
+
+    # ---- what commands do with modules of this folder ------------------------------------
+
+    async def read(self, work: Callable[[Connection, *Ts], T], *values: *Ts) -> T:
+        """Have a function of this folder look."""
+        return await self._reader.run(work, *values)
+
+    async def write(self, work: Callable[[Connection, *Ts], T], *values: *Ts) -> T:
+        """Have a function of this folder change something, in a transaction: all of it or nothing."""
+        return await self._writer.run(work, *values)
+
+    async def index_rest(self) -> None:
+        """Have search find what was left out; minutes for a million messages."""
+        while await self._writer.run(lambda one: one.indexed and index.catch_up(one)):
+            pass
+
+    def now(self) -> upkeep.Now:
+        """What tells a lease that holds from one that does not."""
+        return upkeep.Now(time=self._clock.now(), host=self._host)
 
     # ---- health --------------------------------------------------------------------------
 
@@ -340,12 +344,6 @@ class Store:
             return [*database.check(connection, self.path), *search.check(connection)]
 
         return await self._reader.run(check)
-
-    async def reindex(self) -> None:
-        """Build the search index anew; minutes for a million messages."""
-        await self._writer.run(index.drop_index)
-        while await self._writer.run(index.catch_up):
-            pass
 
 
 def new_session_id(now: float, random: Random) -> str:

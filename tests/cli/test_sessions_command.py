@@ -18,7 +18,10 @@ from hermes_plugins.testing._command import Command
         (("list",), 0, "No session yet. `hermes` starts one.\n"),
         (("list", "--json"), 0, "[]\n"),
         (("search", "docker"), 0, "Nothing found.\n"),
-        (("reindex",), 0, "The search index is built anew.\n"),
+        (("repair",), 0, "No session yet. `hermes` starts one.\n"),
+        (("prune", "--older-than", "1d"), 0, "Nothing to prune.\n"),
+        (("delete", "x"), 2, ""),
+        (("rename", "x", "y"), 2, ""),
         (("show", "x"), 2, ""),
         (("export", "x"), 2, ""),
     ],
@@ -49,7 +52,7 @@ def test_the_list_labels_the_number_of_messages(
     assert len({line.index("messages") for line in lines}) == 1
 
 
-def test_reindex_makes_lost_words_found_again(
+def test_repair_makes_lost_words_found_again(
     command: Command, model_server: ScriptedServer
 ) -> None:
     import sqlite3
@@ -61,5 +64,7 @@ def test_reindex_makes_lost_words_found_again(
         database.execute("INSERT INTO message_index (message_index) VALUES ('delete-all')")
     database.close()
     assert command.run("sessions", "search", "wombat").out == "Nothing found.\n"
-    assert command.run("sessions", "reindex").status == 0
+    repaired = command.run("sessions", "repair")
+    assert repaired.status == 0
+    assert repaired.out == "Wrong: 2 messages that search does not find\nMended.\n"
     assert "wombat" in command.run("sessions", "search", "wombat").out

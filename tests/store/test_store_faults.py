@@ -92,7 +92,7 @@ async def test_a_folder_in_the_files_place_is_one_line(path: Path, store: Store)
 async def test_a_file_that_is_no_database_is_one_line(path: Path, store: Store) -> None:
     path.parent.mkdir()
     path.write_bytes(b"not a database at all " * 100)
-    with pytest.raises(StoreError, match=r"is damaged: .*put a backup there"):
+    with pytest.raises(StoreError, match=r"is damaged: .*hermes sessions repair"):
         await store.get("s")
 
 

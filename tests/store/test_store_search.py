@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
+from hermes_core.store import index
 from hermes_core.store import search as search_module
 from hermes_core.store.sqlite import Lease, Store
 from hermes_plugins import assistant_message, tool_message, user_message
@@ -258,7 +259,8 @@ async def test_check_notices_an_index_that_finds_nothing_and_reindex_mends_it(
     connection.commit()
     connection.close()
     (line,) = [line for line in await store.check() if "Search" in line]
-    assert "hermes sessions reindex" in line
-    await store.reindex()
+    assert "hermes sessions repair" in line
+    await store.write(index.drop_index)
+    await store.index_rest()
     assert len((await store.search("hello")).hits) == 1
     assert not [line for line in await store.check() if "Search" in line]

@@ -10,6 +10,8 @@ from typing import TypeAlias
 import msgspec
 import pytest
 
+from hermes_core.naming import rename
+from hermes_core.store import sessions, transfer
 from hermes_core.store.sqlite import Lease, Store, new_session_id
 from hermes_plugins import (
     Message,
@@ -148,9 +150,9 @@ async def test_what_is_asked_of_a_session_that_is_not_there_says_so(store: Store
     for asked in (
         store.acquire("no", holder="cli"),
         store.setup("no"),
-        store.set_title("no", "x"),
+        store.write(sessions.rename, "no", "x"),
         store.delete("no"),
-        store.export("no"),
+        store.read(transfer.export, "no"),
         store.fork("no", info=SessionInfo(id="f")),
     ):
         with pytest.raises(StoreError, match="there is no session no"):
@@ -162,7 +164,8 @@ async def test_an_export_is_the_session_and_its_messages_as_json_lines(
 ) -> None:
     lease = await begin("s", title="T")
     await store.append(lease, [user_message("a\nb")])
-    lines = (await store.export("s")).splitlines()
+    exported = await store.read(transfer.export, "s")
+    lines = transfer.written(exported, as_json=True).splitlines()
     assert len(lines) == 2
     assert msgspec.json.decode(lines[0])["session"]["title"] == "T"
     assert msgspec.json.decode(lines[1], type=StoredMessage).message.text == "a\nb"
@@ -387,7 +390,7 @@ async def test_a_deleted_session_is_gone_from_everywhere(
 
 async def test_a_session_can_be_named(store: Store, begin: Begin) -> None:
     await begin("s")
-    await store.set_title("s", "taxes")
+    await rename(store, "s", " taxes\n")
     assert [info.id for info in await store.find("taxes")] == ["s"]
 
 

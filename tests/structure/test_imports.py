@@ -20,6 +20,7 @@ FLOORS = {
     "hermes_core.log": 4,
     "hermes_core.handle": 4,
     "hermes_core.keeper": 3,
+    "hermes_core.naming": 3,
     "hermes_core.opening": 4,
     "hermes_core.runtime": 5,
     "hermes_core.catalog": 5,
