@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from hermes_core import __version__
-from hermes_core.cli.console import prepare_streams, print_error, silence_stdout
+from hermes_core.cli import values
+from hermes_core.cli.completion import VARIABLE, answer
+from hermes_core.cli.console import prepare_streams, print_error, silence
+from hermes_core.config import process_environment
 from hermes_core.log import LOGGED
 from hermes_plugins._errors import HermesError, PluginError, UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from hermes_core.discovery import Found
 
 COMMANDS: Final = {
@@ -29,6 +34,7 @@ COMMANDS: Final = {
     "config": ("hermes_core.cli.config_command:command", "Show, check and change settings."),
     "gateway": ("hermes_core.cli.gateway:command", "Run the chat platforms; see how they are."),
     "plugins": ("hermes_core.cli.plugins:command", "See, switch, install and write plugins."),
+    "completion": ("hermes_core.cli.completion:command", "Have Tab complete in bash, zsh or fish."),
     "version": ("hermes_core.cli.version:command", "Print the version."),
 }
 INTERRUPTED: Final = 130
@@ -51,27 +57,45 @@ class LazyGroup(click.Group):
                 return _plugin_command(found)
         return None
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_begun = len(args) > _leading(args)[0]  # else Tab may still be on its way to a command
+        return super().parse_args(
+            ctx, with_chat(args) if is_begun or not ctx.resilient_parsing else args
+        )
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, COMMANDS[name][1]) for name in COMMANDS]
-        rows += [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(_rows(ctx))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Names of commands; options are also those of `hermes chat`."""
+        if not incomplete.startswith("-"):
+            return values.items(_rows(ctx), incomplete)
+        chat = click.Context(cast("click.Command", self.get_command(ctx, "chat")), parent=ctx)
+        own = click.Command.shell_complete(self, ctx, incomplete)
+        return own + [
+            one for one in chat.command.shell_complete(chat, incomplete) if one.value != "--help"
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
+            raise self._unknown(ctx, args[0]) from error
+        if command is None:  # as for a completion, which has nothing to offer then
+            raise self._unknown(ctx, args[0])
+        return name, command, rest
 
-            if " " in args[0].strip():  # nobody calls a command that: it is a question
-                raise UsageError(
-                    "a question needs -q.", hint='`hermes -q "…"`; `hermes` alone talks.'
-                ) from error
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.7)
-            guess = f"Did you mean `hermes {close[0]}`?" if close else "`hermes --help` lists them."
-            raise UsageError(f"there is no command {args[0]!r}.", hint=guess) from error
+    def _unknown(self, ctx: click.Context, word: str) -> UsageError:
+        from difflib import get_close_matches
+
+        if " " in word.strip():  # nobody calls a command that: it is a question
+            return UsageError("a question needs -q.", hint='`hermes -q "…"`; `hermes` alone talks.')
+        close = get_close_matches(word, self.list_commands(ctx), n=1, cutoff=0.7)
+        guess = f"Did you mean `hermes {close[0]}`?" if close else "`hermes --help` lists them."
+        return UsageError(f"there is no command {word!r}.", hint=guess)
 
 
 @click.command(
@@ -82,7 +106,14 @@ class LazyGroup(click.Group):
 @click.version_option(
     __version__, "-V", "--version", prog_name="hermes", message="%(prog)s %(version)s"
 )
-@click.option("-p", "--profile", default="", metavar="NAME", help="Use the home of that profile.")
+@click.option(
+    "-p",
+    "--profile",
+    default="",
+    metavar="NAME",
+    shell_complete=values.profiles,
+    help="Use the home of that profile.",
+)
 @click.pass_context
 def hermes(ctx: click.Context, profile: str) -> None:
     """A personal agent in the terminal, on a server and in chat apps."""
@@ -104,7 +135,10 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     words = list(arguments)
     try:
-        result = hermes.main(with_chat(words), "hermes", standalone_mode=False)
+        if asked := process_environment().get(VARIABLE):
+            silence(sys.stderr)
+            return answer(hermes, asked)
+        result = hermes.main(words, "hermes", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_:
@@ -120,7 +154,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        silence_stdout()
+        silence(sys.stdout)
         return 1
     except Exception as error:
         where = _kept(error, words)
@@ -172,7 +206,6 @@ def _leading(arguments: list[str]) -> tuple[int, str]:
 
 def _kept(error: Exception, arguments: list[str]) -> str:
     """Write an error of ours to the log; returns where it is, for the person."""
-    from hermes_core.config import process_environment
     from hermes_core.gate.redact import Redactor
     from hermes_core.log import start_log, stop_log
     from hermes_core.paths import resolve_paths
@@ -188,6 +221,12 @@ def _kept(error: Exception, arguments: list[str]) -> str:
     finally:
         stop_log(log)
     return f"Please report it; {path} has the details."
+
+
+def _rows(ctx: click.Context) -> list[tuple[str, str]]:
+    """Every command and what it does, in a few words."""
+    rows = [(name, text) for name, (_, text) in COMMANDS.items()]
+    return rows + [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
 
 
 def _plugin_commands(ctx: click.Context) -> list[Found]:

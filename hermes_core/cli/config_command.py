@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from hermes_core import config_tree as trees
+from hermes_core.cli import values
 from hermes_core.cli.config_rows import Row, rows
 from hermes_core.config import Config, load_config, process_environment, read_config
 from hermes_core.config_layers import canonical_key, find_field, find_project_file
@@ -63,7 +64,7 @@ def show(ctx: click.Context, as_json: bool = False) -> None:
 
 
 @command.command()
-@click.argument("key")
+@click.argument("key", shell_complete=values.settings)
 @_as_json
 @click.pass_context
 def get(ctx: click.Context, key: str, as_json: bool) -> None:
@@ -83,7 +84,7 @@ def get(ctx: click.Context, key: str, as_json: bool) -> None:
 
 
 @command.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=values.settings)
 @click.argument("value", required=False)
 @click.pass_context
 def set_(ctx: click.Context, key: str, value: str | None) -> None:
@@ -111,7 +112,7 @@ def set_(ctx: click.Context, key: str, value: str | None) -> None:
 
 
 @command.command()
-@click.argument("key")
+@click.argument("key", shell_complete=values.settings)
 @click.pass_context
 def unset(ctx: click.Context, key: str) -> None:
     """Remove KEY from hermes.yaml, or a variable from .env.

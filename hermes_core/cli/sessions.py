@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_core.cli import values
 from hermes_core.cli.context import paths_of
 from hermes_core.clock import SystemClock
 from hermes_core.paths import check_home
@@ -61,7 +62,7 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("session")
+@click.argument("session", shell_complete=values.sessions)
 @click.option("--tools", is_flag=True, help="Show tool results whole.")
 @_JSON
 @click.pass_context
@@ -114,7 +115,7 @@ def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_j
 
 
 @command.command("export")
-@click.argument("session")
+@click.argument("session", shell_complete=values.sessions)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), default="-", help="File; - is stdout."
 )

@@ -14,12 +14,14 @@ import click
 import pytest
 
 import hermes_plugins
-from hermes_core.cli.app import COMMANDS, hermes, with_chat
+from hermes_core.cli.app import hermes, with_chat
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 READMES = sorted((ROOT / "plugins-builtin").glob("*/README.md"))
 WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
+CLI = runpy.run_path(str(ROOT / "scripts" / "pages" / "cli.py"))
+KNOWN: dict[str, click.Command] = {name: found for name, found, _ in CLI["commands"]()}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -118,10 +120,8 @@ def check(arguments: list[str], line: str) -> None:
 
 
 def inside(group: click.Group, word: str) -> click.Command | None:
-    """A command of a group, without asking what plugins are installed."""
-    if group is not hermes:
-        return group.commands.get(word)
-    return group.get_command(click.Context(group), word) if word in COMMANDS else None
+    """A command of a group: of the kernel or of a built-in plugin, whether or not that is on."""
+    return (KNOWN if group is hermes else group.commands).get(word)
 
 
 @pytest.mark.parametrize(
