@@ -41,7 +41,7 @@ def read_yaml(text: str, *, layer: str, file: str, found: list[Problem]) -> Node
         tree = _Reading(layer, file).read(root, 0) if root is not None else Node({})
     except Unreadable as error:
         origin = Origin(layer, file, error.line)
-        hint = "Nothing was read from it; mend that line."
+        hint = "Nothing was read from it; mend that line, and see `hermes config check`."
         found.append(Problem("error", str(error), "", origin, hint))
         return None
     if tree.value is None:

@@ -18,7 +18,7 @@ import click
 from hermes_core import __version__
 from hermes_core.cli import values
 from hermes_core.cli.completion import VARIABLE, answer
-from hermes_core.cli.console import prepare_streams, print_error, silence
+from hermes_core.cli.console import prepare_streams, print_error, silence, tell
 from hermes_core.config import process_environment
 from hermes_core.log import LOGGED
 from hermes_plugins._errors import HermesError, PluginError, UsageError
@@ -64,13 +64,17 @@ class LazyGroup(click.Group):
         )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, COMMANDS[name][1]) for name in COMMANDS]
+        rows += [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl(_rows(ctx))
+            formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Names of commands; options are also those of `hermes chat`."""
+        """Names of commands, none of which is imported; options are also those of `hermes chat`."""
         if not incomplete.startswith("-"):
-            return values.items(_rows(ctx), incomplete)
+            rows = [(name, COMMANDS[name][1]) for name in COMMANDS]
+            rows += [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
+            return values.items(rows, incomplete)
         chat = click.Context(cast("click.Command", self.get_command(ctx, "chat")), parent=ctx)
         own = click.Command.shell_complete(self, ctx, incomplete)
         return own + [
@@ -117,6 +121,7 @@ class LazyGroup(click.Group):
 @click.pass_context
 def hermes(ctx: click.Context, profile: str) -> None:
     """A personal agent in the terminal, on a server and in chat apps."""
+    _tell_new_profile(profile)
     from functools import cache
 
     from hermes_core.cli.context import declared
@@ -145,8 +150,11 @@ def run(arguments: Sequence[str]) -> int:
         return exit_.exit_code
     except click.Abort:
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        tell(f"{error.format_message()}\n")
+        return error.exit_code
     except click.ClickException as error:
-        print_error(error.format_message(), hint=_usage_hint(error))
+        print_error(" ".join(error.format_message().split()), hint=_usage_hint(error, words))
         return error.exit_code
     except HermesError as error:
         print_error(error.message, hint=error.hint)
@@ -156,9 +164,13 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence(sys.stdout)
         return 1
+    except OSError as error:
+        what, hint = _refused(error, words)
+        silence(sys.stdout)
+        print_error(what, hint=hint)
+        return 1
     except Exception as error:
-        where = _kept(error, words)
-        print_error(f"internal error: {type(error).__name__}: {error}", hint=where)
+        print_error(f"internal error: {type(error).__name__}: {error}", hint=_report(error, words))
         return 1
 
 
@@ -204,8 +216,35 @@ def _leading(arguments: list[str]) -> tuple[int, str]:
     return position, profile
 
 
+def _tell_new_profile(name: str) -> None:
+    """A profile is made by its first use, also where its name was mistyped; so that is said."""
+    from difflib import get_close_matches
+
+    from hermes_core.paths import resolve_paths
+
+    if name in ("", "default"):
+        return
+    home = resolve_paths(process_environment(), profile=name).home
+    if home.exists():
+        return
+    others = [one.name for one in home.parent.iterdir()] if home.parent.is_dir() else []
+    near = get_close_matches(name, others, n=1, cutoff=0.6)
+    print_error(
+        f"the profile {name} is new: a home of its own, without your settings, in {home}.",
+        hint=f"Did you mean `hermes -p {near[0]}`?"
+        if near
+        else "`hermes -p default` is the first.",
+    )
+
+
+def _report(error: Exception, arguments: list[str]) -> str:
+    """What a person can do about a mistake of ours."""
+    where = _kept(error, arguments)
+    return f"Please report it; {where} has the details." if where else "Please report it."
+
+
 def _kept(error: Exception, arguments: list[str]) -> str:
-    """Write an error of ours to the log; returns where it is, for the person."""
+    """Write an error to the log; returns the log's place, "" where there is none."""
     from hermes_core.gate.redact import Redactor
     from hermes_core.log import start_log, stop_log
     from hermes_core.paths import resolve_paths
@@ -213,20 +252,14 @@ def _kept(error: Exception, arguments: list[str]) -> str:
     try:
         paths = resolve_paths(process_environment(), profile=_leading(arguments)[1])
     except HermesError:
-        return "Please report it."
+        return ""
     path = paths.logs / "hermes.log"
     log = start_log(path, Redactor([]), level="info", max_bytes=10_000_000, keep=1)
     try:
         _log.error("internal error", exc_info=error)
     finally:
         stop_log(log)
-    return f"Please report it; {path} has the details."
-
-
-def _rows(ctx: click.Context) -> list[tuple[str, str]]:
-    """Every command and what it does, in a few words."""
-    rows = [(name, text) for name, (_, text) in COMMANDS.items()]
-    return rows + [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
+    return str(path)
 
 
 def _plugin_commands(ctx: click.Context) -> list[Found]:
@@ -264,8 +297,28 @@ def _plugin_command(found: Found) -> click.Command:
     return target
 
 
-def _usage_hint(error: click.ClickException) -> str:
+def _refused(error: OSError, words: list[str]) -> tuple[str, str]:
+    """What the system did not let us do, and what a person can do about it."""
+    import errno
+
+    reason = error.strerror or str(error)
+    what = f"{error.filename}: {reason}." if error.filename else f"the output: {reason}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return what, "Make room (`df -h` shows where it is short), or choose another place."
+    if error.filename:
+        named = " ".join(["hermes", *(word for word in words[:2] if word.isalpha())])
+        return what, f"`{named} --help` shows how; details are in {_kept(error, words)}"
+    return f"internal error: {type(error).__name__}: {error}", _report(error, words)
+
+
+def _usage_hint(error: click.ClickException, words: list[str]) -> str:
+    """The command that explains what was meant."""
     ctx = getattr(error, "ctx", None)
-    if ctx is None:
-        return ""
-    return f"`{ctx.command_path} --help` shows how."
+    if ctx is not None:
+        path = ctx.command_path
+    else:  # the parser of options does not know whose they are
+        named = [word for word in words[_leading(words)[0] :][:1] if word in COMMANDS]
+        path = " ".join(["hermes", *(named or ["chat"])])
+    if path == "hermes chat" and "unexpected extra argument" in error.format_message():
+        return 'A question of several words stands in quotes: `hermes -q "…"`'
+    return f"`{path} --help` shows how."

@@ -105,7 +105,7 @@ def command(
     import asyncio  # not above: the shells ask for the options at each Tab
 
     if query is not None and oneshot is not None:
-        raise UsageError("-q and -z are the same; one question at a time.")
+        raise UsageError("-q and -z are the same.", hint='One question at a time: `hermes -q "…"`')
     wished = _checked(msgspec.convert(wishes, Wishes))
     text = _question(query if query is not None else oneshot, as_json=as_json)
     out = sys.stdout if text is None else reserve_stdout()
@@ -128,13 +128,19 @@ def _checked(wishes: Wishes) -> Wishes:
     if wishes.resume is not None and not wishes.resume.strip():
         raise UsageError("--resume needs the id or title of a session.", hint=listing)
     if wishes.resume is not None and wishes.latest:
-        raise UsageError("--resume and --continue name two sessions.", hint="Leave one out.")
+        raise UsageError(
+            "--resume and --continue name two sessions.",
+            hint=f"`hermes -c` is the newest; {listing}",
+        )
     if wishes.fork and wishes.resume is None and not wishes.latest:
         raise UsageError(
             "--fork needs a session to copy.", hint="Add --continue, or --resume ID; " + listing
         )
     if wishes.cli and wishes.tui:
-        raise UsageError("--cli and --tui name two faces.", hint="Leave one out.")
+        raise UsageError(
+            "--cli and --tui name two faces.",
+            hint="Leave one out: `hermes --cli` is the plain one.",
+        )
     if wishes.toolsets is not None and not _names(wishes.toolsets):
         raise UsageError(
             "--toolsets needs names.", hint="For example: hermes chat --toolsets file,terminal"

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from hermes_core.config import Config, load_config, process_environment, read_config
-from hermes_core.paths import check_home, resolve_paths
+from hermes_core.paths import check_home, make_home, resolve_paths
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._host import Paths
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def paths_of(ctx: click.Context) -> Paths:
-    """The home that this call works on."""
+    """The home that this call works on; while the command is looked for, only the words tell it."""
     root = ctx.find_root()
-    given = root.obj or root.params  # nothing is run, and so no obj made, for a completion
-    return resolve_paths(process_environment(), profile=given.get("profile") or "")
+    profile = (root.obj or root.params).get("profile", "")
+    return resolve_paths(process_environment(), profile=profile)
 
 
 def working_folder() -> Path:
@@ -75,7 +75,7 @@ def declared(ctx: click.Context) -> Declared:
         paths, cwd = paths_of(ctx), working_folder()
         if check_home(paths):
             return Declared()
-        paths.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_home(paths)
         config = read_config(paths, cwd=cwd, environ=process_environment())
         runtime = Runtime(config=config, paths=paths, clock=SystemClock(), cwd=cwd)
         host = runtime.host

@@ -110,7 +110,10 @@ def _requirement(text: str) -> str:
     if text.startswith(("./", "../", ".\\", "..\\")) or os.path.isabs(text):
         folder = Path(text).resolve()
         if not folder.is_dir():
-            raise UsageError(f"there is no folder {folder}.")
+            raise UsageError(
+                f"there is no folder {folder}.",
+                hint="`hermes plugins new NAME` writes a plugin to start from.",
+            )
         return str(folder)
     match = _REQUIREMENT.fullmatch(text)
     if match is None:

@@ -272,6 +272,7 @@ def uninstall(ctx: click.Context, distribution: str) -> None:
     "--kind",
     type=click.Choice(["tools", "provider", "platform", "memory", "policy", "lifecycle"]),
     default="tools",
+    help="What it is to offer.",
 )
 @click.option("--folder", type=click.Path(file_okay=False), default=".", help="Where to write it.")
 def new(name: str, kind: str, folder: str) -> None:
@@ -405,8 +406,11 @@ def _origin(runtime: Runtime, tool: str) -> dict[str, str]:
     failed = [name for name, reason in off.items() if not reason and name not in host.loaded]
     told = [f"{name} ({reason})" for name, reason in off.items() if reason]
     told += [f"{name} (failed; `hermes plugins info {name}`)" for name in failed]
-    hint = f" It may be in one that is not: {', '.join(told)}." if told else ""
-    raise UsageError(f"no plugin that is on offers {tool!r}.{hint}")
+    guess = f" It may be in one that is not: {', '.join(told)}." if told else ""
+    raise UsageError(
+        f"no plugin that is on offers {tool!r}.{guess}",
+        hint="`hermes plugins list` shows what each offers, `hermes plugins info NAME` its tools.",
+    )
 
 
 def _print_json(value: object) -> None:

@@ -40,7 +40,9 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many."
+)
 @_JSON
 @click.pass_context
 def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
@@ -91,7 +93,9 @@ def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -
 
 @command.command("search")
 @click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many."
+)
 @_JSON
 @click.pass_context
 def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_json: bool) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,14 +16,20 @@ import click
 import pytest
 
 import hermes_plugins
-from hermes_core.cli.app import hermes, with_chat
+from hermes_core.cli.app import COMMANDS, hermes, with_chat
 
 ROOT = Path(__file__).resolve().parents[2]
+BUILT_IN = {
+    name: target
+    for file in ROOT.glob("plugins-builtin/*/pyproject.toml")
+    for name, target in tomllib.loads(file.read_text(encoding="utf-8"))["project"]["entry-points"]
+    .get("hermes.commands", {})
+    .items()
+}
+"""Commands of the plugins in this repository."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 READMES = sorted((ROOT / "plugins-builtin").glob("*/README.md"))
 WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
-CLI = runpy.run_path(str(ROOT / "scripts" / "pages" / "cli.py"))
-KNOWN: dict[str, click.Command] = {name: found for name, found, _ in CLI["commands"]()}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -120,8 +128,13 @@ def check(arguments: list[str], line: str) -> None:
 
 
 def inside(group: click.Group, word: str) -> click.Command | None:
-    """A command of a group: of the kernel or of a built-in plugin, whether or not that is on."""
-    return (KNOWN if group is hermes else group.commands).get(word)
+    """A command of a group, without asking what plugins are installed."""
+    if group is not hermes:
+        return group.commands.get(word)
+    if word in COMMANDS:
+        return group.get_command(click.Context(group), word)
+    module, _, attribute = BUILT_IN.get(word, "").partition(":")
+    return getattr(importlib.import_module(module), attribute) if module else None
 
 
 @pytest.mark.parametrize(
