@@ -6,6 +6,7 @@
 #   make check            format, lint, types, structure, generated docs
 #   make dist             every wheel into dist/, what they need into wheelhouse/
 #   make bench            the figures (PEERS=1: beside other agents)
+#   make docs             docs/ as a site in build/site, to open in a browser
 #   make docs-generate    write the generated docs again
 #   make constraints      take the newest versions that fit, and pin them
 #   make clean            remove everything that was made here, the environment too
@@ -21,21 +22,22 @@ BIN := .venv/bin
 endif
 
 STAMP := .venv/.installed
+SITE := .venv/.site
 PROJECTS := pyproject.toml $(sort $(wildcard plugins-builtin/*/pyproject.toml))
 PLUGINS := $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins-builtin/*/pyproject.toml)))
 TYPED := hermes_core hermes_plugins scripts $(sort $(wildcard plugins-builtin/*/hermes_plugin_*))
 EDITABLE := -e '.[all]' $(addprefix -e ,$(PLUGINS))
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 
-.PHONY: chat test test-slow check dist bench docs-generate constraints clean
+.PHONY: chat test test-slow check dist bench docs docs-generate constraints clean
 
 chat: $(STAMP)
 	@$(BIN)/hermes chat $(ARGS)
 
-test: $(STAMP)
+test: $(STAMP) $(SITE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
-test-slow: $(STAMP)
+test-slow: $(STAMP) $(SITE)
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 check: $(STAMP)
@@ -51,6 +53,9 @@ dist: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(if $(PEERS),--peers) $(ARGS)
+
+docs: $(STAMP) $(SITE)
+	$(BIN)/python scripts/build_site.py
 
 docs-generate: $(STAMP)
 	@set -e; for script in scripts/generate_*.py; do \
@@ -78,5 +83,14 @@ else
 	@$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip
 	@$(BIN)/python -m pip install --quiet -c constraints.txt --group pyproject.toml:dev
 	@$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation $(EDITABLE)
+endif
+	@touch $@
+
+# What builds the site is large, and nothing else needs it.
+$(SITE): $(STAMP) constraints.txt
+ifeq ($(UV),uv)
+	@uv pip install --quiet --python $(BIN)/python -c constraints.txt --group pyproject.toml:site
+else
+	@$(BIN)/python -m pip install --quiet -c constraints.txt --group pyproject.toml:site
 endif
 	@touch $@

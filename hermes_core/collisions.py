@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from hermes_core.discovery import Found
-from hermes_core.hookspecs import HONOURED
 from hermes_core.loaded import Loaded, Problem
 from hermes_plugins._tools import Tool
 
@@ -33,7 +32,7 @@ def refused(found: Sequence[Found], *, is_off: Callable[[Found], bool]) -> dict[
     for name, claimants in plugins.items():
         # ``--plugin MODULE`` of an installed plugin is that plugin.
         owners = sorted({one.distribution or homes.get(one.value, one.value) for one in claimants})
-        values = sorted({one.value for one in claimants if one.group in HONOURED})
+        values = _plugin_targets(claimants)
         if len(owners) > 1:
             _refuse(problems, claimants, f"{_both(owners)} both call themselves the plugin {name}")
         elif len(values) > 1:
@@ -172,6 +171,16 @@ def _moved(loaded: Loaded, name: str, toolset: str) -> Loaded:
         for one in loaded.tools
     )
     return msgspec.structs.replace(loaded, tools=tools)
+
+
+def _plugin_targets(claimants: Sequence[Found]) -> list[str]:
+    """What the entry points of one plugin name as the plugin itself."""
+    values = sorted({one.value for one in claimants})
+    if len(values) > 1:  # else it makes no difference, and a start without a host needs no hooks
+        from hermes_core.hookspecs import HONOURED
+
+        values = sorted({one.value for one in claimants if one.group in HONOURED})
+    return values
 
 
 def _refuse(problems: dict[Found, Problem], claimants: Sequence[Found], text: str) -> None:

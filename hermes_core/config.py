@@ -142,6 +142,10 @@ def load_config(
     if not errors:
         return config
     error = errors[0].error()
+    if not error.hint:
+        is_own = errors[0].origin.layer == "user" and error.key
+        mend = f"Mend it: hermes config set {error.key} VALUE"
+        error.hint = mend if is_own else "`hermes config check` shows what is wrong."
     if len(errors) > 1:
         more = f"{len(errors) - 1} more: hermes config check."
         error.hint = f"{error.hint} {more}".lstrip()

@@ -42,8 +42,9 @@ def read_yaml(text: str, *, layer: str, file: str, found: list[Problem]) -> Node
         if tree.value is not None and not isinstance(tree.value, dict):
             raise Unreadable("this is not a list of `key: value` lines.", 1)
     except Unreadable as error:
-        hint = "Nothing was read from it; mend that line."
-        found.append(Problem("error", str(error), "", Origin(layer, file, error.line), hint))
+        origin = Origin(layer, file, error.line)
+        hint = "Nothing was read from it; mend that line, and see `hermes config check`."
+        found.append(Problem("error", str(error), "", origin, hint))
         return None
     return tree if tree.value is not None else Node({}, origin=tree.origin)
 

@@ -49,6 +49,10 @@ class Declarations:
             return None
         return kept.providers if unchanged else None
 
+    def profiles(self) -> tuple[ProviderProfile, ...]:
+        """Every provider that is remembered, whether or not its plugin is still as it was."""
+        return tuple(one for kept in self._read().values() for one in kept.providers)
+
     def keep(self, declared: Iterable[tuple[Found, tuple[ProviderProfile, ...]]]) -> None:
         """Remember the facts of plugins that have just been loaded."""
         known = dict(self._read())

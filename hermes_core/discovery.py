@@ -24,13 +24,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_core import __version__
-from hermes_core.hookspecs import DRIVER_GROUPS, HONOURED
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
 HOST_DISTRIBUTION = "hermes-host"
-GROUPS = (*HONOURED, *sorted(DRIVER_GROUPS))
+
+
+def groups() -> tuple[str, ...]:
+    """Every entry-point group, those of plugins first. With a valid cache nobody asks, and the
+    hooks (with pluggy some 40 ms) stay unimported."""
+    from hermes_core.hookspecs import DRIVER_GROUPS, HONOURED
+
+    return (*HONOURED, *sorted(DRIVER_GROUPS))
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +188,7 @@ class Discovery:
                 elif location:
                     text = f"{here} is not used: {version} of it is in {place.parent}"
                     unread.append(Unread(plugin=read[0].plugin, text=text))
-        order = {group: position for position, group in enumerate(GROUPS)}
+        order = {group: position for position, group in enumerate(groups())}
         return _Cache(
             key=key,
             found=tuple(
@@ -250,8 +256,9 @@ def _listed(distribution: Distribution) -> list[EntryPoint]:
     in the owner's home, and its 32-bit times miss changes for two minutes.
     """
     ours: dict[str, list[EntryPoint]] = {}
+    known = groups()
     for point in distribution.entry_points:
-        if point.group in GROUPS:
+        if point.group in known:
             ours.setdefault(point.group, []).append(point)
     if not ours:
         return []
@@ -325,6 +332,8 @@ def _requirement_name(requirement: str) -> str:
 def _from_modules(modules: Sequence[str]) -> Iterable[Found]:
     """``--plugin MODULE``: a module offers itself to every plugin group, under its own name."""
     for module in modules:
+        from hermes_core.hookspecs import HONOURED
+
         name = module.rpartition(".")[2].removeprefix("hermes_plugin_").replace("_", "-")
         for group in HONOURED:
             yield Found(

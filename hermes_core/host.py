@@ -170,7 +170,12 @@ class PluginHost:
                 continue
             name = self._name_of(found)
             if found.source == "module" and name not in self.loaded:
-                raise PluginError(name, self._reason(name))
+                raise PluginError(
+                    name,
+                    self._reason(name),
+                    hint="--plugin takes a module that Python can import; "
+                    "`hermes plugins list` shows what is installed.",
+                )
             if name not in self.loaded:
                 raise PluginError(
                     name,

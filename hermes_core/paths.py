@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hermes_core.patterns import lazy
-from hermes_plugins import Paths, UsageError
+from hermes_plugins import HermesError, Paths, UsageError
 
 _PROFILE = lazy(r"[a-z0-9][a-z0-9_-]{0,63}")
 _GIT_BASH = lazy(r"/([A-Za-z])(?:/(.*))?")
@@ -35,7 +35,7 @@ def resolve_paths(environ: Mapping[str, str], *, profile: str = "") -> Paths:
     if name and not _PROFILE.fullmatch(name):
         raise UsageError(
             f"{name!r} is no profile name.",
-            hint="Use 1 to 64 of a-z, 0-9, - and _, beginning with a letter or a digit.",
+            hint="Use 1 to 64 of a-z, 0-9, - and _, first a letter or a digit: `hermes -p work`",
         )
     if name and name != "default":
         home = home / "profiles" / name
@@ -68,6 +68,18 @@ def check_home(paths: Paths) -> str:
         return f"{paths.home} cannot be made: {place} is not writable. {_HINT}"
     deed = "written" if os.access(place, os.R_OK | os.X_OK) else "read"
     return f"The home {place} cannot be {deed}. {_HINT}"
+
+
+def make_home(paths: Paths) -> None:
+    """Make the home where it is missing, for its owner's eyes alone.
+
+    Raises:
+        HermesError: it cannot be made.
+    """
+    try:
+        paths.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise HermesError(f"{paths.home} cannot be made: {error.strerror}. {_HINT}") from error
 
 
 def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:

@@ -25,7 +25,7 @@ from hermes_core.host import HostSettings, PluginHost
 from hermes_core.http import KernelHttp
 from hermes_core.log import start_log, stop_log
 from hermes_core.opening import Opening
-from hermes_core.paths import check_home
+from hermes_core.paths import check_home, make_home
 from hermes_core.registry import Availability
 from hermes_core.route.route import Router
 from hermes_core.store.sqlite import Store
@@ -62,7 +62,7 @@ class Runtime:
         self.clock = clock
         self.cwd = cwd
         self.http = KernelHttp(clock=clock, force_ipv4=settings.network.force_ipv4)
-        self.store = Store(paths.home / "state.db", clock=clock, process="Hermes")
+        self.store = Store(paths.home / "state.db", clock=clock, process="")
         self.threads = Threads("hermes-tool")
         self._handles: dict[str, Handle] = {}
         self._kernel = Kernel(
@@ -196,7 +196,7 @@ async def open_runtime(
     """
     if problem := check_home(paths):
         raise HermesError(problem)
-    paths.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_home(paths)
     config = load_config(paths, cwd=cwd, environ=environ, overrides=overrides)
     return Runtime(
         config=config,

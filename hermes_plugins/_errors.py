@@ -108,7 +108,7 @@ class SessionBusy(StoreError):
     def __init__(self, session_id: str, holder: str) -> None:
         super().__init__(
             f"session {session_id} is in use by {holder}.",
-            hint="Close it there, or continue in a copy with --fork.",
+            hint=f"Close it there, or go on in a copy: hermes --resume {session_id} --fork",
         )
         self.session_id = session_id
         self.holder = holder

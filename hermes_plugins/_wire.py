@@ -67,7 +67,7 @@ def unreadable_answer(body: bytes, provider: str, headers: Mapping[str, str]) ->
     who = provider or "the server"
     if page := _page(body):
         message = f"{who} answered with a web page ({page}) in place of a model's answer."
-        hint = "Check the base URL; it often ends in /v1."
+        hint = "Check the address: hermes config set model.base_url URL (many end in /v1)"
     else:
         shown = body[:80].decode("utf-8", "replace")
         message, hint = f"{who} sent something that is no answer: {shown!r}", ""

@@ -23,8 +23,9 @@ def resolve() -> dict[str, str]:
         EnvBuilder(with_pip=False).create(folder)
         report = Path(folder) / "report.json"
         pip = [sys.executable, "-m", "pip", "--python", folder, "install", "--quiet", "--dry-run"]
+        groups = ["--group", "pyproject.toml:dev", "--group", "pyproject.toml:site"]
         subprocess.run(
-            [*pip, "--report", str(report), "--group", "pyproject.toml:dev", ".[all]", *plugins],
+            [*pip, "--report", str(report), *groups, ".[all]", *plugins],
             cwd=ROOT,
             check=True,
         )

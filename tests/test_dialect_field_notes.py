@@ -180,5 +180,5 @@ async def test_a24_a_web_page_in_place_of_an_answer_says_what_to_check(
     answer = await answer_to(model_server, replies.html("Sign in"))
     assert str(answer.error) == (
         "scripted answered with a web page (Sign in) in place of a model's answer. "
-        "Check the base URL; it often ends in /v1."
+        "Check the address: hermes config set model.base_url URL (many end in /v1)"
     )

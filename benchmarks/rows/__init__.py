@@ -19,6 +19,7 @@ from benchmarks.table import Row
 
 ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "version": startup.version,
+    "tab": startup.tab,
     "question": startup.question,
     "turns": turns.early,
     "turn-500": turns.late,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from benchmarks.bench import Bench, figures, theirs
 from benchmarks.candidates import asking
-from benchmarks.measure import Costs
+from benchmarks.measure import Costs, NotRun, run, run_interleaved
 from benchmarks.table import Row
 
 MEGABYTE = 1e6
@@ -23,6 +25,36 @@ def version(bench: Bench) -> Iterator[Row]:
         target=0.06,
         measured=cpu["hermes"],
         peers=theirs(cpu),
+    )
+
+
+LINES = ("hermes plu", "hermes plugins info f", "hermes --resume ", "hermes -m o")
+"""What is completed: a command, and three values."""
+
+
+def tab(bench: Bench) -> Iterator[Row]:
+    """One Tab in a shell: the dearest of a few."""
+    hermes = bench.fresh_hermes("tab")
+    run(asking("say")(hermes))  # a session to offer, and providers that have been loaded once
+    commands = {}
+    for line in LINES:
+        command = hermes.call()
+        variables = {
+            "COMP_WORDS": line,
+            "COMP_CWORD": line.rpartition(" ")[2],
+            "_HERMES_COMPLETE": "fish_complete",
+        }
+        env = {**command.env, **variables}
+        commands[line] = msgspec.structs.replace(command, env=env, expect="plain,")
+    costs = run_interleaved(commands, times=15).values()
+    failed = [str(cost) for cost in costs if isinstance(cost, NotRun)]
+    cpu = [cost.cpu for cost in costs if isinstance(cost, Costs)]
+    yield Row(
+        figure="one completion in a shell, CPU",
+        unit="s",
+        digits=3,
+        target=0.15,
+        measured=failed[0] if failed else max(cpu),
     )
 
 

@@ -23,8 +23,16 @@ from hermes_plugins._messages import Message, TextPart, ToolCall, Usage
 STEER_MARK: Final = "[While you were working, the person added:]"
 
 _FINISH_REASONS: Final = {
-    "length": ("incomplete", "The answer was cut at the model's output limit.", "Ask to go on."),
-    "refusal": ("refused", "The model refused to answer.", "Say it differently."),
+    "length": (
+        "incomplete",
+        "The answer was cut at the model's output limit.",
+        '`hermes -c -q "go on"` asks for the rest.',
+    ),
+    "refusal": (
+        "refused",
+        "The model refused to answer.",
+        "Say it differently, or use another model: hermes chat --model PROVIDER/MODEL",
+    ),
 }
 
 
@@ -172,7 +180,10 @@ def _ended(
     if not message.text:
         reason = "The model thought, but said nothing."
         return tally.result(
-            "incomplete", "", reason=reason, hint="Ask again, or say it differently."
+            "incomplete",
+            "",
+            reason=reason,
+            hint="Ask again, or use another model: hermes chat --model PROVIDER/MODEL",
         )
     return tally.result("completed", message.text)
 

@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from hermes_core import __version__
-from hermes_core.cli.console import prepare_streams, print_error, silence_stdout
+from hermes_core.cli import values
+from hermes_core.cli.completion import VARIABLE, answer
+from hermes_core.cli.console import prepare_streams, print_error, silence, tell
+from hermes_core.config import process_environment
 from hermes_core.log import LOGGED
 from hermes_plugins._errors import HermesError, PluginError, UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from hermes_core.discovery import Found
 
 COMMANDS: Final = {
@@ -29,6 +34,7 @@ COMMANDS: Final = {
     "config": ("hermes_core.cli.config_command:command", "Show, check and change settings."),
     "gateway": ("hermes_core.cli.gateway:command", "Run the chat platforms; see how they are."),
     "plugins": ("hermes_core.cli.plugins:command", "See, switch, install and write plugins."),
+    "completion": ("hermes_core.cli.completion:command", "Have Tab complete in bash, zsh or fish."),
     "version": ("hermes_core.cli.version:command", "Print the version."),
 }
 INTERRUPTED: Final = 130
@@ -51,27 +57,49 @@ class LazyGroup(click.Group):
                 return _plugin_command(found)
         return None
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_begun = len(args) > _leading(args)[0]  # else Tab may still be on its way to a command
+        return super().parse_args(
+            ctx, with_chat(args) if is_begun or not ctx.resilient_parsing else args
+        )
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, COMMANDS[name][1]) for name in COMMANDS]
         rows += [(one.name, _short_help(one)) for one in _plugin_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Names of commands, none of which is imported; options are also those of `hermes chat`."""
+        if not incomplete.startswith("-"):
+            rows = [(name, COMMANDS[name][1]) for name in COMMANDS]
+            rows += [(one.name, f"From the plugin {one.plugin}.") for one in _plugin_commands(ctx)]
+            return values.items(rows, incomplete)
+        chat = click.Context(cast("click.Command", self.get_command(ctx, "chat")), parent=ctx)
+        own = click.Command.shell_complete(self, ctx, incomplete)
+        return own + [
+            one for one in chat.command.shell_complete(chat, incomplete) if one.value != "--help"
+        ]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
+            raise self._unknown(ctx, args[0]) from error
+        if command is None:  # as for a completion, which has nothing to offer then
+            raise self._unknown(ctx, args[0])
+        return name, command, rest
 
-            if " " in args[0].strip():  # nobody calls a command that: it is a question
-                raise UsageError(
-                    "a question needs -q.", hint='`hermes -q "…"`; `hermes` alone talks.'
-                ) from error
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.7)
-            guess = f"Did you mean `hermes {close[0]}`?" if close else "`hermes --help` lists them."
-            raise UsageError(f"there is no command {args[0]!r}.", hint=guess) from error
+    def _unknown(self, ctx: click.Context, word: str) -> UsageError:
+        from difflib import get_close_matches
+
+        if " " in word.strip():  # nobody calls a command that: it is a question
+            return UsageError("a question needs -q.", hint='`hermes -q "…"`; `hermes` alone talks.')
+        close = get_close_matches(word, self.list_commands(ctx), n=1, cutoff=0.7)
+        guess = f"Did you mean `hermes {close[0]}`?" if close else "`hermes --help` lists them."
+        return UsageError(f"there is no command {word!r}.", hint=guess)
 
 
 @click.command(
@@ -82,10 +110,18 @@ class LazyGroup(click.Group):
 @click.version_option(
     __version__, "-V", "--version", prog_name="hermes", message="%(prog)s %(version)s"
 )
-@click.option("-p", "--profile", default="", metavar="NAME", help="Use the home of that profile.")
+@click.option(
+    "-p",
+    "--profile",
+    default="",
+    metavar="NAME",
+    shell_complete=values.profiles,
+    help="Use the home of that profile.",
+)
 @click.pass_context
 def hermes(ctx: click.Context, profile: str) -> None:
     """A personal agent in the terminal, on a server and in chat apps."""
+    _tell_new_profile(profile)
     from functools import cache
 
     from hermes_core.cli.context import declared
@@ -113,15 +149,21 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     words = list(arguments)
     try:
-        result = hermes.main(with_chat(words), "hermes", standalone_mode=False)
+        if asked := process_environment().get(VARIABLE):
+            silence(sys.stderr)
+            return answer(hermes, asked)
+        result = hermes.main(words, "hermes", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.Abort:
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        tell(f"{error.format_message()}\n")
+        return error.exit_code
     except click.ClickException as error:
-        print_error(error.format_message(), hint=_usage_hint(error))
+        print_error(" ".join(error.format_message().split()), hint=_usage_hint(error, words))
         return error.exit_code
     except HermesError as error:
         print_error(error.message, hint=error.hint)
@@ -129,11 +171,15 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        silence_stdout()
+        silence(sys.stdout)
+        return 1
+    except OSError as error:
+        what, hint = _refused(error, words)
+        silence(sys.stdout)
+        print_error(what, hint=hint)
         return 1
     except Exception as error:
-        where = _kept(error, words)
-        print_error(f"internal error: {type(error).__name__}: {error}", hint=where)
+        print_error(f"internal error: {type(error).__name__}: {error}", hint=_report(error, words))
         return 1
 
 
@@ -179,9 +225,35 @@ def _leading(arguments: list[str]) -> tuple[int, str]:
     return position, profile
 
 
+def _tell_new_profile(name: str) -> None:
+    """A profile is made by its first use, also where its name was mistyped; so that is said."""
+    from difflib import get_close_matches
+
+    from hermes_core.paths import resolve_paths
+
+    if name in ("", "default"):
+        return
+    home = resolve_paths(process_environment(), profile=name).home
+    if home.exists():
+        return
+    others = [one.name for one in home.parent.iterdir()] if home.parent.is_dir() else []
+    near = get_close_matches(name, others, n=1, cutoff=0.6)
+    print_error(
+        f"the profile {name} is new: a home of its own, without your settings, in {home}.",
+        hint=f"Did you mean `hermes -p {near[0]}`?"
+        if near
+        else "`hermes -p default` is the first.",
+    )
+
+
+def _report(error: Exception, arguments: list[str]) -> str:
+    """What a person can do about a mistake of ours."""
+    where = _kept(error, arguments)
+    return f"Please report it; {where} has the details." if where else "Please report it."
+
+
 def _kept(error: Exception, arguments: list[str]) -> str:
-    """Write an error of ours to the log; returns where it is, for the person."""
-    from hermes_core.config import process_environment
+    """Write an error to the log; returns the log's place, "" where there is none."""
     from hermes_core.gate.redact import Redactor
     from hermes_core.log import start_log, stop_log
     from hermes_core.paths import resolve_paths
@@ -189,14 +261,14 @@ def _kept(error: Exception, arguments: list[str]) -> str:
     try:
         paths = resolve_paths(process_environment(), profile=_leading(arguments)[1])
     except HermesError:
-        return "Please report it."
+        return ""
     path = paths.logs / "hermes.log"
     log = start_log(path, Redactor([]), level="info", max_bytes=10_000_000, keep=1)
     try:
         _log.error("internal error", exc_info=error)
     finally:
         stop_log(log)
-    return f"Please report it; {path} has the details."
+    return str(path)
 
 
 def _plugin_commands(ctx: click.Context) -> list[Found]:
@@ -244,8 +316,28 @@ def _plugin_command(found: Found) -> click.Command:
     return target
 
 
-def _usage_hint(error: click.ClickException) -> str:
+def _refused(error: OSError, words: list[str]) -> tuple[str, str]:
+    """What the system did not let us do, and what a person can do about it."""
+    import errno
+
+    reason = error.strerror or str(error)
+    what = f"{error.filename}: {reason}." if error.filename else f"the output: {reason}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return what, "Make room (`df -h` shows where it is short), or choose another place."
+    if error.filename:
+        named = " ".join(["hermes", *(word for word in words[:2] if word.isalpha())])
+        return what, f"`{named} --help` shows how; details are in {_kept(error, words)}"
+    return f"internal error: {type(error).__name__}: {error}", _report(error, words)
+
+
+def _usage_hint(error: click.ClickException, words: list[str]) -> str:
+    """The command that explains what was meant."""
     ctx = getattr(error, "ctx", None)
-    if ctx is None:
-        return ""
-    return f"`{ctx.command_path} --help` shows how."
+    if ctx is not None:
+        path = ctx.command_path
+    else:  # the parser of options does not know whose they are
+        named = [word for word in words[_leading(words)[0] :][:1] if word in COMMANDS]
+        path = " ".join(["hermes", *(named or ["chat"])])
+    if path == "hermes chat" and "unexpected extra argument" in error.format_message():
+        return 'A question of several words stands in quotes: `hermes -q "…"`'
+    return f"`{path} --help` shows how."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO, cast
@@ -10,18 +9,14 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 import msgspec
 
-from hermes_core.cli.approver import LineApprover
+from hermes_core.cli import values
 from hermes_core.cli.console import can_draw, is_terminal, let_go, print_error, reserve_stdout
 from hermes_core.cli.context import paths_of, working_folder
-from hermes_core.cli.face import AnswerFace, JsonFace, PlainFace
-from hermes_core.cli.lines import Lines
-from hermes_core.cli.piped import piped_text
-from hermes_core.cli.signals import Signals
-from hermes_core.cli.talk import Talk, run_turn
 from hermes_core.config import process_environment
 from hermes_plugins._errors import HermesError, PluginError, UsageError
 
 if TYPE_CHECKING:
+    from hermes_core.cli.lines import Lines
     from hermes_core.runtime import Runtime
     from hermes_plugins._faces import FaceHost, FaceSession, SessionWish, Shell
 
@@ -45,12 +40,37 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("-q", "--query", metavar="TEXT", help="Ask once, print only the answer, and end.")
 @click.option("-z", "oneshot", metavar="TEXT", help="The same as -q.")
 @click.option("--json", "as_json", is_flag=True, help="Print every event as one line of JSON.")
-@click.option("-r", "--resume", metavar="ID|TITLE", help="Continue that session.")
+@click.option(
+    "-r",
+    "--resume",
+    metavar="ID|TITLE",
+    shell_complete=values.sessions,
+    help="Continue that session.",
+)
 @click.option("-c", "--continue", "latest", is_flag=True, help="Continue the newest session.")
 @click.option("--fork", is_flag=True, help="Continue in a copy; the session itself stays as it is.")
-@click.option("-m", "--model", metavar="[PROVIDER/]MODEL", default="", help="Use that model.")
-@click.option("--provider", metavar="NAME", default="", help="Use that provider.")
-@click.option("-t", "--toolsets", metavar="A,B", help="Give it these tools only.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="[PROVIDER/]MODEL",
+    default="",
+    shell_complete=values.models,
+    help="Use that model.",
+)
+@click.option(
+    "--provider",
+    metavar="NAME",
+    default="",
+    shell_complete=values.providers,
+    help="Use that provider.",
+)
+@click.option(
+    "-t",
+    "--toolsets",
+    metavar="A,B",
+    shell_complete=values.toolsets,
+    help="Give it these tools only.",
+)
 @click.option("--max-turns", type=click.IntRange(1), help="Model calls a message may take.")
 @click.option("--yolo", is_flag=True, help="Do not ask before risky calls (the hard floor stays).")
 @click.option("--cli", is_flag=True, help="Use the plain face: lines, whatever the terminal.")
@@ -82,8 +102,10 @@ def command(
       hermes -c                               go on with the last session
       hermes --resume 20261130_101500_ab12cd -q "and then?"
     """
+    import asyncio  # not above: the shells ask for the options at each Tab
+
     if query is not None and oneshot is not None:
-        raise UsageError("-q and -z are the same; one question at a time.")
+        raise UsageError("-q and -z are the same.", hint='One question at a time: `hermes -q "…"`')
     wished = _checked(msgspec.convert(wishes, Wishes))
     text = _question(query if query is not None else oneshot, as_json=as_json)
     out = sys.stdout if text is None else reserve_stdout()
@@ -106,13 +128,19 @@ def _checked(wishes: Wishes) -> Wishes:
     if wishes.resume is not None and not wishes.resume.strip():
         raise UsageError("--resume needs the id or title of a session.", hint=listing)
     if wishes.resume is not None and wishes.latest:
-        raise UsageError("--resume and --continue name two sessions.", hint="Leave one out.")
+        raise UsageError(
+            "--resume and --continue name two sessions.",
+            hint=f"`hermes -c` is the newest; {listing}",
+        )
     if wishes.fork and wishes.resume is None and not wishes.latest:
         raise UsageError(
             "--fork needs a session to copy.", hint="Add --continue, or --resume ID; " + listing
         )
     if wishes.cli and wishes.tui:
-        raise UsageError("--cli and --tui name two faces.", hint="Leave one out.")
+        raise UsageError(
+            "--cli and --tui name two faces.",
+            hint="Leave one out: `hermes --cli` is the plain one.",
+        )
     if wishes.toolsets is not None and not _names(wishes.toolsets):
         raise UsageError(
             "--toolsets needs names.", hint="For example: hermes chat --toolsets file,terminal"
@@ -126,6 +154,8 @@ def _question(query: str | None, *, as_json: bool) -> str | None:
     Raises:
         UsageError: there is nothing to ask.
     """
+    from hermes_core.cli.piped import piped_text
+
     if query is None and is_terminal(sys.stdin) and not as_json:
         return None
     piped = piped_text(beside_query=bool(query))
@@ -148,6 +178,8 @@ class _Chat:
         modules: tuple[str, ...],
         wishes: Wishes,
     ) -> None:
+        from hermes_core.cli.signals import Signals
+
         self._ctx = ctx
         self._out = out
         self._text = text
@@ -174,6 +206,10 @@ class _Chat:
             await runtime.close()
 
     async def _run_plainly(self, runtime: Runtime) -> int:
+        from hermes_core.cli.face import AnswerFace, JsonFace, PlainFace
+        from hermes_core.cli.lines import Lines
+        from hermes_core.cli.talk import Talk, run_turn
+
         lines = Lines()
         wish = self._wish(lines)
         session: FaceSession = await runtime.open_session(wish)
@@ -248,6 +284,7 @@ class _Chat:
 
     def _wish(self, lines: Lines | None) -> SessionWish:
         """``lines`` is where a question of the plain face is answered."""
+        from hermes_core.cli.approver import LineApprover
         from hermes_plugins._faces import SessionWish
 
         wishes = self._wishes

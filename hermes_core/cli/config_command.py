@@ -16,6 +16,7 @@ import msgspec
 
 from hermes_core import config_schema
 from hermes_core import config_tree as trees
+from hermes_core.cli import values
 from hermes_core.cli.config_explain import explain as explain_setting
 from hermes_core.cli.config_explain import explain_variable, lines
 from hermes_core.cli.config_rows import Row, rows
@@ -68,7 +69,7 @@ def show(ctx: click.Context, as_json: bool = False) -> None:
 
 
 @command.command()
-@click.argument("key")
+@click.argument("key", shell_complete=values.settings)
 @_as_json
 @click.pass_context
 def get(ctx: click.Context, key: str, as_json: bool) -> None:
@@ -122,7 +123,7 @@ def explain(ctx: click.Context, key: str | None, as_json: bool) -> None:
 
 
 @command.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=values.settings)
 @click.argument("value", required=False)
 @click.pass_context
 def set_(ctx: click.Context, key: str, value: str | None) -> None:
@@ -153,7 +154,7 @@ def set_(ctx: click.Context, key: str, value: str | None) -> None:
 
 
 @command.command()
-@click.argument("key")
+@click.argument("key", shell_complete=values.settings)
 @click.pass_context
 def unset(ctx: click.Context, key: str) -> None:
     """Remove KEY from hermes.yaml, or a variable from .env.

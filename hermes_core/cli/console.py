@@ -67,15 +67,11 @@ def let_go(out: TextIO) -> None:
     try:
         out.flush()
     except (OSError, ValueError):
-        _point_at_nothing(out)
+        silence(out)
 
 
-def silence_stdout() -> None:
-    """The reader of our output is gone; keep the interpreter from complaining at exit."""
-    _point_at_nothing(sys.stdout)
-
-
-def _point_at_nothing(stream: TextIO) -> None:
+def silence(stream: TextIO) -> None:
+    """Whatever is written there from now on goes nowhere: its reader is gone, or has to be spared."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from hermes_core.collisions import refused
 from hermes_core.config import Config, load_config, process_environment, read_config
-from hermes_core.discovery import Discovery, Found
-from hermes_core.loaded import HostSettings
-from hermes_core.paths import check_home, resolve_paths
-from hermes_core.switches import switched_off
+from hermes_core.paths import check_home, make_home, resolve_paths
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._host import Paths
+
+if TYPE_CHECKING:
+    from hermes_core.discovery import Found
 
 
 def paths_of(ctx: click.Context) -> Paths:
@@ -75,7 +75,7 @@ def declared(ctx: click.Context) -> Declared:
         paths, cwd = paths_of(ctx), working_folder()
         if check_home(paths):
             return Declared()
-        paths.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_home(paths)
         config = read_config(paths, cwd=cwd, environ=process_environment())
         runtime = Runtime(config=config, paths=paths, clock=SystemClock(), cwd=cwd)
         host = runtime.host
@@ -101,15 +101,34 @@ def declared(ctx: click.Context) -> Declared:
         return Declared()
 
 
+def entry_points(ctx: click.Context) -> Sequence[Found]:
+    """What is installed, as far as names go.
+
+    Raises:
+        HermesError: there is no home, or its settings are broken.
+    """
+    from hermes_core.discovery import Discovery
+
+    paths = paths_of(ctx)
+    places = config_of(ctx).settings.plugins.paths
+    folders = [paths.home / "plugins", *(Path(one).expanduser() for one in places)]
+    return Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
+
+
 def discovered(ctx: click.Context) -> Sequence[Found]:
     """Commands that plugins add; a home that cannot be read has none."""
+    from hermes_core.loaded import HostSettings
+    from hermes_core.switches import switched_off
+
     try:
         plugins = config_of(ctx).settings.plugins
-        paths = paths_of(ctx)
+        found = entry_points(ctx)
     except HermesError:
         return ()
-    folders = [paths.home / "plugins", *(Path(one).expanduser() for one in plugins.paths)]
-    found = Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
+    if not any(one.group == "hermes.commands" for one in found):
+        return ()
+    from hermes_core.collisions import refused
+
     settings = HostSettings(enabled=plugins.enabled, disabled=plugins.disabled)
     taken = refused(found, is_off=lambda one: bool(switched_off(one, settings)))
     return [

@@ -24,7 +24,7 @@ from hermes_core.cli.installer import (
     is_environment_writable,
     normal_name,
 )
-from hermes_core.discovery import GROUPS, HOST_DISTRIBUTION
+from hermes_core.discovery import HOST_DISTRIBUTION, groups
 from hermes_plugins import Paths, UsageError
 
 _NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -110,7 +110,10 @@ def _requirement(text: str) -> str:
     if text.startswith(("./", "../", ".\\", "..\\")) or os.path.isabs(text):
         folder = Path(text).resolve()
         if not folder.is_dir():
-            raise UsageError(f"there is no folder {folder}.")
+            raise UsageError(
+                f"there is no folder {folder}.",
+                hint="`hermes plugins new NAME` writes a plugin to start from.",
+            )
         return str(folder)
     match = _REQUIREMENT.fullmatch(text)
     if match is None:
@@ -203,5 +206,7 @@ def _check_is_plugin(name: str) -> None:
         raise UsageError(
             f"{name} is not installed.", hint="`hermes plugins list` shows what is, by full name."
         )
-    if name == HOST_DISTRIBUTION or not any(point.group in GROUPS for point in found.entry_points):
+    if name == HOST_DISTRIBUTION or not any(
+        point.group in groups() for point in found.entry_points
+    ):
         raise UsageError(f"{name} is no plugin.", hint="Remove it with pip or uv.")

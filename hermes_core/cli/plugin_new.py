@@ -94,7 +94,7 @@ def write_plugin(name: str, kind: str, folder: Path) -> Path:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or len(name) > 40:
         short = name.lower().removeprefix("hermes-plugin-").replace("_", "-")
-        guess = f" `{short}` would do." if _NAME.fullmatch(short) else ""
+        guess = f" `hermes plugins new {short}` would do." if _NAME.fullmatch(short) else ""
         raise UsageError(
             f"{name!r} is no plugin name.",
             hint=f"Use up to 40 of a-z, 0-9 and -, beginning with a letter.{guess}",

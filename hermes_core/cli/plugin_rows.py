@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hermes_core.discovery import Found
 from hermes_core.hookspecs import HONOURED
 from hermes_core.loaded import Loaded, Problem
-from hermes_core.registry import Owned, permitted
-from hermes_core.runtime import Runtime
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._errors import HermesError, UsageError
 from hermes_plugins._tools import Tool
+
+if TYPE_CHECKING:
+    from hermes_core.runtime import Runtime
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +99,8 @@ async def load_everything(runtime: Runtime) -> None:
 
 def why_hidden(runtime: Runtime, tool: Tool) -> str:
     """The setting that leaves a tool out, or ""."""
+    from hermes_core.registry import Owned, permitted
+
     settings = runtime.config.settings.tools
     owned = [Owned(tool, "")]
     if not permitted(owned, allowed=["all"], blocked=settings.blocked):

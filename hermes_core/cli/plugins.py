@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 import msgspec
 
+from hermes_core.cli import values
 from hermes_core.cli.context import config_of, paths_of, working_folder
 from hermes_core.cli.plugin_rows import (
     Row,
@@ -24,8 +24,10 @@ from hermes_core.cli.plugin_rows import (
     why_hidden,
 )
 from hermes_core.config import process_environment
-from hermes_core.runtime import Runtime, open_runtime
 from hermes_plugins._errors import HermesError, UsageError
+
+if TYPE_CHECKING:
+    from hermes_core.runtime import Runtime
 
 T = TypeVar("T")
 
@@ -72,7 +74,7 @@ def list_plugins(ctx: click.Context, as_json: bool) -> None:
 
 
 @command.command("info")
-@click.argument("name")
+@click.argument("name", shell_complete=values.plugins)
 @_JSON
 @click.pass_context
 def info(ctx: click.Context, name: str, as_json: bool) -> None:
@@ -164,7 +166,7 @@ def profile(ctx: click.Context, as_json: bool) -> None:
 
 
 @command.command("enable")
-@click.argument("name")
+@click.argument("name", shell_complete=values.plugins)
 @click.pass_context
 def enable(ctx: click.Context, name: str) -> None:
     """Switch a plugin on.
@@ -188,7 +190,7 @@ def enable(ctx: click.Context, name: str) -> None:
 
 
 @command.command("disable")
-@click.argument("name")
+@click.argument("name", shell_complete=values.plugins)
 @click.pass_context
 def disable(ctx: click.Context, name: str) -> None:
     """Switch a plugin off; also one that keeps Hermes from starting.
@@ -270,6 +272,7 @@ def uninstall(ctx: click.Context, distribution: str) -> None:
     "--kind",
     type=click.Choice(["tools", "provider", "platform", "memory", "policy", "lifecycle"]),
     default="tools",
+    help="What it is to offer.",
 )
 @click.option("--folder", type=click.Path(file_okay=False), default=".", help="Where to write it.")
 def new(name: str, kind: str, folder: str) -> None:
@@ -293,7 +296,7 @@ def new(name: str, kind: str, folder: str) -> None:
 
 
 @command.command("check")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=values.plugins)
 @_JSON
 @click.pass_context
 def check(ctx: click.Context, name: str | None, as_json: bool) -> None:
@@ -321,6 +324,10 @@ def check(ctx: click.Context, name: str | None, as_json: bool) -> None:
 def _with_runtime(
     ctx: click.Context, work: Callable[[Runtime], Awaitable[T]], *, fresh: bool = True
 ) -> T:
+    import asyncio
+
+    from hermes_core.runtime import open_runtime
+
     async def run() -> T:
         runtime = await open_runtime(
             paths_of(ctx), environ=process_environment(), cwd=working_folder(), fresh=fresh
@@ -402,8 +409,11 @@ def _origin(runtime: Runtime, tool: str) -> dict[str, str]:
     failed = [name for name, reason in off.items() if not reason and name not in host.loaded]
     told = [f"{name} ({reason})" for name, reason in off.items() if reason]
     told += [f"{name} (failed; `hermes plugins info {name}`)" for name in failed]
-    hint = f" It may be in one that is not: {', '.join(told)}." if told else ""
-    raise UsageError(f"no plugin that is on offers {tool!r}.{hint}")
+    guess = f" It may be in one that is not: {', '.join(told)}." if told else ""
+    raise UsageError(
+        f"no plugin that is on offers {tool!r}.{guess}",
+        hint="`hermes plugins list` shows what each offers, `hermes plugins info NAME` its tools.",
+    )
 
 
 def _print_json(value: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_core.cli import values
 from hermes_core.cli.kept import JSON, print_json, when, with_store
 from hermes_core.cli.sessions_files import export_sessions, import_sessions
 from hermes_core.cli.sessions_forget import delete_sessions, prune_sessions
@@ -33,7 +34,9 @@ for _one in (export_sessions, import_sessions, delete_sessions, prune_sessions, 
 
 
 @command.command("list")
-@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many."
+)
 @JSON
 @click.pass_context
 def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
@@ -55,7 +58,7 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("session")
+@click.argument("session", shell_complete=values.sessions)
 @click.option("--tools", is_flag=True, help="Show tool results whole.")
 @JSON
 @click.pass_context
@@ -84,7 +87,9 @@ def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -
 
 @command.command("search")
 @click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many."
+)
 @JSON
 @click.pass_context
 def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_json: bool) -> None:
@@ -108,7 +113,7 @@ def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_j
 
 
 @command.command("rename")
-@click.argument("session")
+@click.argument("session", shell_complete=values.sessions)
 @click.argument("title", nargs=-1, required=True)
 @click.pass_context
 def rename_session(ctx: click.Context, session: str, title: tuple[str, ...]) -> None:

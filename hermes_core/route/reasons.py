@@ -44,7 +44,9 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "empty_response": Reason("RF", "gave an empty answer", _OTHER_MODEL),
         "cut": Reason("RF", "broke off in the middle of the answer", _AGAIN),
         "ssl_cert_verification": Reason(
-            "", "has a certificate that cannot be verified", "Check the proxy and the clock."
+            "",
+            "has a certificate that cannot be verified",
+            "Check the proxy (HTTPS_PROXY) and the clock (`date`).",
         ),
         "context_overflow": Reason("RC", "says that the conversation is too long", _SHORTER),
         "long_context_tier": Reason("RC", "does not allow the long window for this key", _SHORTER),

@@ -8,6 +8,7 @@ a list of ``{"reply": "say", "text": "Hi", "times": 3}``: ``reply`` is the name 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -51,11 +52,26 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         script = replies.from_json(options.script.read_bytes())
     except (OSError, ValueError) as error:
-        print(f"the script cannot be used: {error}", file=sys.stderr)
+        print(f"the script {options.script} cannot be used: {error}", file=sys.stderr)
+        print("`python -m hermes_plugins.testing.server --help` shows one.", file=sys.stderr)
         return 2
-    with ScriptedServer(script, port=options.port) as server:
+    server = ScriptedServer(script, port=options.port)
+    try:
+        server.start()
+    except OSError as error:
+        print(
+            f"port {options.port} cannot be used: {os.strerror(error.errno or 0)}.", file=sys.stderr
+        )
+        print(
+            "`python -m hermes_plugins.testing.server --script FILE` takes one that is free.",
+            file=sys.stderr,
+        )
+        return 2
+    try:
         print(server.url, flush=True)
         sys.stdin.read()
+    finally:
+        server.close()
     if options.record:
         lines = b"".join(request.body + b"\n" for request in server.requests)
         options.record.write_bytes(lines)

@@ -1,41 +1,63 @@
-"""docs/reference/cli.md: every command of the kernel, from click's own description of it."""
+"""docs/reference/cli.md: every command of the kernel and of the built-in plugins, from click's own
+description of it."""
 
 from __future__ import annotations
 
 import inspect
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from hermes_core.cli.app import COMMANDS, hermes
 
+ROOT = Path(__file__).resolve().parents[2]
 _HEAD = """\
 # Commands
 
-Made from `hermes_core/cli/` by `scripts/generate_docs.py`; do not edit.
+Made from click's description of them by `scripts/generate_docs.py`; do not edit.
 
-`hermes` alone, or with options only, is `hermes chat`. Plugins may add commands (group
-`hermes.commands`); `hermes --help` lists them with the rest. Exit statuses stand in
-[errors](errors.md#exit-statuses).
+`hermes` alone, or with options only, is `hermes chat`. Commands of built-in plugins stand here as well,
+with the plugin's name; those of others (group `hermes.commands`) are listed by `hermes --help`, too.
+Exit statuses stand in [errors](errors.md#exit-statuses).
 """
 
 
 def page() -> str:
     """The text."""
     parts = [_HEAD, "## hermes\n", *_options(hermes)]
-    found = [command for name in COMMANDS for command in _commands(name, _loaded(name))]
+    found = [
+        (path, inner, plugin)
+        for name, command, plugin in commands()
+        for path, inner in _commands(name, command)
+    ]
     rows = [
-        f"| [`hermes {path}`](#{_anchor(path)}) | {_first(command)} |" for path, command in found
+        f"| [`hermes {path}`](#{_anchor(path)}) | {_first(command)}{plugin and f' ({plugin})'} |"
+        for path, command, plugin in found
     ]
     parts.append("| command | |\n|---|---|\n" + "\n".join(rows))
-    for path, command in found:
+    for path, command, plugin in found:
         parts += _section(path, command)
+        if plugin:
+            parts.append(f"From the built-in plugin `{plugin}`.")
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _loaded(name: str) -> click.Command:
-    module, _, attribute = COMMANDS[name][0].partition(":")
+def commands() -> Iterator[tuple[str, click.Command, str]]:
+    """Every command with its name, and the name of the built-in plugin that it comes from."""
+    for name, (target, _) in COMMANDS.items():
+        yield name, _loaded(target), ""
+    for file in sorted(ROOT.glob("plugins-builtin/*/pyproject.toml")):
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        points = project.get("entry-points", {}).get("hermes.commands", {})
+        for name, target in sorted(points.items()):
+            yield name, _loaded(target), project["name"].removeprefix("hermes-plugin-")
+
+
+def _loaded(target: str) -> click.Command:
+    module, _, attribute = target.partition(":")
     command: click.Command = getattr(import_module(module), attribute)
     return command
 

@@ -29,6 +29,7 @@ _EXITS = """\
 | 0 | the turn ended as `completed`, or the command did what it was asked |
 | {failed} | it did not: any other outcome of a turn, or a check that found something |
 | {usage} | the call was wrong: an unknown option, setting, session or plugin; a broken hermes.yaml |
+| 3 | `hermes gateway status`: no gateway runs |
 | {interrupted} | interrupted, as by Ctrl-C (SIGINT) |
 | 128 + N | told to end by another signal: 143 is SIGTERM, 129 SIGHUP |
 """

@@ -81,7 +81,7 @@ def test_no_question_is_a_mistake_of_the_user(
 def test_two_questions_are_refused(command: Command) -> None:
     ended = command.run("-q", "one", "-z", "two")
     assert (ended.status, ended.out) == (2, "")
-    assert "one question at a time" in ended.err
+    assert "One question at a time" in ended.err
 
 
 def test_a_huge_input_is_cut_and_said_to_be(command: Command) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes_core.discovery import GROUPS, Discovery, Found
+from hermes_core.discovery import Discovery, Found, groups
 from hermes_core.versions import outside
 from hermes_plugins.testing import ScriptedServer, replies
 
@@ -439,6 +439,6 @@ def test_a_search_warns_of_nothing(shelf) -> None:
 
 
 def test_every_group_of_the_design_is_searched(shelf) -> None:
-    points = {f"{group}/x.y": "every" for group in GROUPS}
+    points = {f"{group}/x.y": "every" for group in groups()}
     shelf.put("hermes-plugin-every", points)
-    assert [one.group for one in named(discovery(shelf).find(), "every")] == list(GROUPS)
+    assert [one.group for one in named(discovery(shelf).find(), "every")] == list(groups())

@@ -69,8 +69,8 @@ def test_a_name_with_dashes_becomes_a_module_with_underscores(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Weather", "`weather` would do"),
-        ("air_quality", "`air-quality` would do"),
+        ("Weather", "`hermes plugins new weather` would do"),
+        ("air_quality", "`hermes plugins new air-quality` would do"),
         ("../weather", "is no plugin name"),
         ("", "is no plugin name"),
         ("7up", "is no plugin name"),
