@@ -57,7 +57,27 @@ def set_value(
     key = layers.canonical_key(key)
     value = _checked(_field(key, schemas), key, text)
     names = _written_as(file, before, key)
+    before = _opened(before, names)
     return _write(file, mark + set_text(before, names, value), _wanted(before, names, value), key)
+
+
+def check_value(
+    key: str,
+    text: str,
+    *,
+    declared_env: Collection[str] = (),
+    schemas: Mapping[str, type[Section]] = _NO_SCHEMAS,
+) -> None:
+    """Refuse what `set_value` would refuse, as far as that does not hang on what the file says.
+
+    Raises:
+        UsageError: the key is unknown, or the value does not fit.
+    """
+    if not is_variable(key, declared_env):
+        key = layers.canonical_key(key)
+        _checked(_field(key, schemas), key, text)
+    elif not text or "\0" in text:
+        raise _no_value(key)
 
 
 def append_value(paths: Paths, key: str, item: str) -> bool:
@@ -356,10 +376,14 @@ def _text(file: Path) -> tuple[str, str]:
 def _set_secret(paths: Paths, name: str, value: str) -> Path:
     path = paths.home / SECRETS_FILE
     if not value or "\0" in value:
-        raise UsageError(f"No value for {name}.", hint=f"To remove it: hermes config unset {name}")
+        raise _no_value(name)
     text, mark = _text(path)
     write_whole(path, (mark + dotenv.set_variable(text, name, value)).encode(), mode=0o600)
     return path
+
+
+def _no_value(name: str) -> UsageError:
+    return UsageError(f"No value for {name}.", hint=f"To remove it: hermes config unset {name}")
 
 
 def _field(key: str, schemas: Mapping[str, type[Section]]) -> Field:
@@ -404,6 +428,14 @@ def _written_as(file: Path, text: str, key: str) -> list[str]:
         if new == key and trees.at(tree, old) is not None:
             return old.split(".")
     return key.split(".")
+
+
+def _opened(text: str, names: Sequence[str]) -> str:
+    """``model: NAME`` written as a section, where another key of it is about to be set."""
+    short = trees.at(_meaning(text), "model") if names[0] == "model" and len(names) > 1 else None
+    if short is None or not isinstance(short.value, str):
+        return text
+    return set_text(text, ["model"], inline({"name": short.value}))
 
 
 def _wanted(before: str, names: Sequence[str], value: str | None) -> Node:

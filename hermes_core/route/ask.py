@@ -44,8 +44,8 @@ RESCHEDULE_SECONDS = 1.0
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session's requests go. ``label`` is ``provider/model``; ``address`` is the setting or the
-    variable that holds the address, "" where it is the profile's own."""
+    """Where a session's requests go. ``label`` is ``provider/model``; ``address`` and ``key`` are the
+    settings or the variables that hold those, "" where it is the profile's own, or there is none."""
 
     profile: ProviderProfile
     model: ModelInfo
@@ -54,6 +54,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     dialect_name: str = ""
     address: str = ""
+    key: str = ""
 
 
 class Listener(Protocol):
