@@ -16,6 +16,7 @@ from hermes_core.cli.console import can_draw, is_terminal, let_go, print_error, 
 from hermes_core.cli.context import paths_of, working_folder
 from hermes_core.cli.face import AnswerFace, JsonFace, PlainFace
 from hermes_core.cli.lines import Lines
+from hermes_core.cli.main import INTERRUPTED
 from hermes_core.cli.piped import piped_text
 from hermes_core.cli.signals import Signals
 from hermes_core.cli.talk import Talk, run_turn
@@ -92,7 +93,9 @@ def command(
     try:
         status = asyncio.run(chat.run())
         if chat.wants_setup:
-            first_run.run_setup(ctx)
+            status = first_run.run_setup(ctx)
+            if status == INTERRUPTED:
+                return status
             chat = _Chat(ctx, out, text=text, as_json=as_json, modules=modules, wishes=wished)
             status = asyncio.run(chat.run())
         return status

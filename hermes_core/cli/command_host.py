@@ -76,7 +76,7 @@ class HomeSettings:
         try:
             config_edit.check_value(key, _text(value), declared_env=env, schemas=schemas)
         except UsageError as error:
-            return str(error)
+            return error.message
         return ""
 
     def unset(self, key: str) -> bool:

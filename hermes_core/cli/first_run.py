@@ -42,9 +42,9 @@ async def wants_setup(runtime: Runtime, out: TextIO) -> bool:
     return answer.strip().lower() in ("", "y", "yes")
 
 
-def run_setup(ctx: click.Context) -> None:
-    """`hermes setup` in this process, on the same home; what goes wrong there is told there."""
+def run_setup(ctx: click.Context) -> int:
+    """`hermes setup` in this process, on the same home; returns its exit status."""
     from hermes_core.cli.app import run
 
     profile = ctx.find_root().params.get("profile", "")
-    run([*(["--profile", profile] if profile else []), "setup"])
+    return run([*(["--profile", profile] if profile else []), "setup"])

@@ -11,6 +11,8 @@ from hermes_plugins import CommandHost, Json, ModelInfo, ProviderError, UsageErr
 
 from .changes import CUSTOM, CUSTOM_KEY
 
+REFUSED = (401, 403)
+"""Statuses of a server that wants a key, or another one."""
 _TAILS = ("/chat/completions", "/completions", "/responses", "/models")
 
 
@@ -58,7 +60,14 @@ async def find(host: CommandHost, url: str, *, key: str | None = "") -> Sequence
     ``key`` is what they are sent; None is the key that the home has for `custom` already.
     """
     tried = [await _ask(host, one, key) for one in spellings(url)]
-    return sorted(tried, key=lambda one: (bool(one.problem), not one.status))
+    return sorted(tried, key=_rank)
+
+
+def _rank(one: Tried) -> int:
+    """What lists models, then what wants a key for it, then what answers at all."""
+    if not one.problem:
+        return 0
+    return 1 if one.status in REFUSED else 2 if one.status else 3
 
 
 async def _ask(host: CommandHost, url: str, key: str | None) -> Tried:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from hermes_plugins import Json, Setting, SettingsFile
 
@@ -81,10 +82,19 @@ def lines(settings: SettingsFile, values: Mapping[str, Json]) -> Iterator[str]:
         if is_variable(key):
             what = "to .env, unseen" if value is not None else "removed from .env"
         else:
-            before = settings.get(key)
-            was = "" if before.value in (None, "", [], {}) else f"   (was {shown(before.value)})"
-            what = f"{shown(value)}{was}" if value is not None else f"removed{was}"
+            what = _told(settings.get(key).value, value)
         yield f"  {key:<{width}}  {what}"
+
+
+def _told(before: Json, after: Json) -> str:
+    """A change for a person; of a long list what is more and what is less."""
+    if isinstance(before, list) and isinstance(after, list) and len(before) > 3 and after:
+        more = [str(one) for one in after if one not in before]
+        less = [str(one) for one in before if one not in after]
+        parts = [f"with {', '.join(more)}"] if more else []
+        return ", ".join([*parts, *([f"without {', '.join(less)}"] if less else [])])
+    was = "" if before in (None, "", [], {}) else f"   (was {shown(before)})"
+    return f"{shown(after)}{was}" if after is not None else f"removed{was}"
 
 
 def shown(value: Json) -> str:
@@ -130,7 +140,9 @@ def place(setting: Setting) -> str:
         case "environment":
             return f"{setting.file} in your environment"
         case "user" | "project":
-            return f"{setting.file}:{setting.line}" if setting.line else setting.file
+            # The person's own file is known by its name; `hermes config path` has the rest.
+            file = Path(setting.file).name if setting.layer == "user" else setting.file
+            return f"{file}:{setting.line}" if setting.line else file
         case "default":
             return "the default"
     return setting.layer

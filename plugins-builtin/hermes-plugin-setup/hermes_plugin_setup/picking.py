@@ -25,7 +25,6 @@ from .surroundings import Surroundings
 
 SHOWN = 12
 """Models in a list; more are found by a part of their name."""
-REFUSED = (401, 403)
 
 
 class Picked(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +119,7 @@ def _from_provider(host: CommandHost, state: ProviderState, around: Surroundings
         models = tried.models
         if not tried.problem:
             break
-        if tried.status in REFUSED:
+        if tried.status in addresses.REFUSED:
             say(f"{_name(profile)} does not accept this key (status {tried.status}).")
             if profile.env and ask_yes("Type another one?", default=True):
                 key = {profile.env[0]: typed} if (typed := _asked_key(profile)) else {}
@@ -152,7 +151,7 @@ def _at_address(host: CommandHost) -> Picked | None:
         return None
     key: dict[str, Json] = {}
     best, other = asyncio.run(addresses.find(host, typed))
-    if best.status in REFUSED:
+    if best.status in addresses.REFUSED:
         say(f"{best.url} wants a key.")
         held = host.settings.holds(CUSTOM_KEY)
         if held and ask_yes(f"Send it the one of {CUSTOM_KEY} ({held})?", default=True):
@@ -162,7 +161,7 @@ def _at_address(host: CommandHost) -> Picked | None:
             best, other = asyncio.run(addresses.find(host, typed, key=given))
     if best.problem:
         for one in (best, other):
-            say(f"  {one.url}: {one.problem}")
+            say(f"  {one.problem}" if one.url in one.problem else f"  {one.url}: {one.problem}")
         if not ask_yes(f"No models are listed there. Use {best.url} all the same?", default=False):
             return None
     elif best.url != addresses.tidy(typed):
@@ -198,7 +197,7 @@ def pick_model(models: Sequence[ModelInfo], *, default: str = "") -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            shown = found
+            shown, default = found, found[0]
             continue
         near = get_close_matches(typed, names, n=1, cutoff=0.6)
         guess = f" Did you mean {near[0]}?" if near else ""

@@ -44,6 +44,8 @@ def run(host: CommandHost, way: str) -> int:
     if answers:
         for line in write(host.settings, answers, copy=True):
             say(line)
+        if any(key.startswith("platforms.") and value for key, value in answers.items()):
+            say("`hermes gateway run` starts the chat platforms.")
     say()
     try:
         return _proven(host) if way in ("", "quick", "full", "blank", "model") else 0
