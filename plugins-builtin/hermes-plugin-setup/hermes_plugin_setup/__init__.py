@@ -4,3 +4,6 @@
 and `elsewhere`; a person is asked by `asking`, `picking` and `sections`; `changes` collects the answers
 and writes them at once; `addresses` tries a base URL, `proof` a first turn. `unattended` asks nobody.
 """
+
+PARTS = ("model", "speech", "terminal", "gateway", "tools", "agent")
+"""The sections of ``hermes setup``, in order."""

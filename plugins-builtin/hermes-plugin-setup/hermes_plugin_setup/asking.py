@@ -36,7 +36,12 @@ def need_person(command: str, instead: str) -> None:
 
 def say(text: str = "") -> None:
     """A line for the person."""
-    click.echo(text)
+    click.echo(clean(text))
+
+
+def clean(text: str) -> str:
+    """``text`` without what a terminal would act on: servers name their models as they like."""
+    return "".join(one for one in text if one.isprintable() or one in "\n\t")
 
 
 def ask(question: str, *, default: str = "", check: Callable[[str], str] | None = None) -> str:

@@ -94,7 +94,8 @@ def _told(before: Json, after: Json) -> str:
         parts = [f"with {', '.join(more)}"] if more else []
         return ", ".join([*parts, *([f"without {', '.join(less)}"] if less else [])])
     was = "" if before in (None, "", [], {}) else f"   (was {shown(before)})"
-    return f"{shown(after)}{was}" if after is not None else f"removed{was}"
+    now = "removed" if after is None else "empty" if after == "" else shown(after)
+    return f"{now}{was}"
 
 
 def shown(value: Json) -> str:

@@ -1,6 +1,6 @@
 """``hermes model``: what is used, another one, what there is, and whether it answers.
 
-The work stands in ``models.py`` and ``probing.py``.
+The work stands in ``models.py``, ``listing.py`` and ``probing.py``.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def list_(host: CommandHost, provider: str | None, as_json: bool) -> int:
       hermes model list
       hermes model list openrouter --json
     """
-    from .models import show_list
+    from .listing import show_list
 
     return show_list(host, provider or "", as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""What ``hermes model`` shows, sets and lists."""
+"""What ``hermes model`` shows, and what it sets."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from hermes_plugins import (
     CommandHost,
     Json,
     ModelChoice,
-    ModelInfo,
-    ProviderError,
     ProviderState,
     Setting,
     UsageError,
 )
 
 from .addresses import listed
-from .asking import ask_unseen, is_person, need_person
+from .asking import ask_unseen, is_person, need_person, say
 from .changes import as_tried, is_variable, news, place, switched, write
 from .picking import pick
 from .surroundings import look
@@ -45,20 +43,18 @@ def show(host: CommandHost, *, as_json: bool) -> None:
             raise trouble
         return
     if chosen is None:
-        click.echo(f"model    {setting.value}   ({place(setting)})")
+        say(f"model    {setting.value}   ({place(setting)})")
         if state := _meant(host, states, str(setting.value)):
-            click.echo(f"address  {state.url or 'none'}")
-            click.echo(f"key      {_key(host, state.key) or 'none'}")
+            say(f"address  {state.url or 'none'}")
+            say(f"key      {_key(host, state.key) or 'none'}")
         raise trouble or UsageError("no model can be used.")
-    click.echo(f"model    {chosen.label}   ({_why(setting, chosen)})")
-    click.echo(f"address  {chosen.url}   ({_address(host, chosen)})")
-    click.echo(f"key      {_key(host, chosen.key) or 'none; it needs none'}")
+    say(f"model    {chosen.label}   ({_why(setting, chosen)})")
+    say(f"address  {chosen.url}   ({_address(host, chosen)})")
+    say(f"key      {_key(host, chosen.key) or 'none; it needs none'}")
     if chosen.stand_in:
-        click.echo(
-            "No model is connected; this one only plays a part. `hermes setup` connects one."
-        )
+        say("No model is connected; this one only plays a part. `hermes setup` connects one.")
     elif is_person():
-        click.echo("`hermes model pick` chooses another one, `hermes model probe` tries this one.")
+        say("`hermes model pick` chooses another one, `hermes model probe` tries this one.")
 
 
 async def _now(
@@ -149,21 +145,21 @@ def use(host: CommandHost, name: str, *, force: bool) -> None:
         )
     _write(host, values, label=choice.label)
     if unasked:
-        click.echo(f"Whether {provider} has it could not be asked: {unasked}.")
+        say(f"Whether {provider} has it could not be asked: {unasked}.")
 
 
 def _write(host: CommandHost, values: dict[str, Json], *, label: str) -> None:
     values = news(host.settings, values)
     if not values:
-        click.echo(f"It is {label} already.")
+        say(f"It is {label} already.")
         return
     removed = [key for key, value in values.items() if value is None]
     done = list(write(host.settings, values, copy=False))
-    click.echo(f"The model is {label} now.")
+    say(f"The model is {label} now.")
     if removed:
-        click.echo(f"Removed, because they belonged to the one before: {', '.join(removed)}.")
+        say(f"Removed, because they belonged to the one before: {', '.join(removed)}.")
     for line in done:
-        click.echo(line)
+        say(line)
 
 
 async def _resolved(host: CommandHost, name: str) -> tuple[str, str, str]:
@@ -230,88 +226,3 @@ def choose(host: CommandHost) -> None:
     )
     picked = pick(host, asyncio.run(look(host)))
     _write(host, picked.values, label=picked.label)
-
-
-# -- what there is ---------------------------------------------------------------------
-
-
-def show_list(host: CommandHost, provider: str, *, as_json: bool) -> int:
-    """The models of one provider, or of all that can be used; 1 where nobody answered.
-
-    Raises:
-        UsageError: there is no such provider, or nobody can be asked.
-        ProviderError: the one that was named does not answer.
-    """
-    found, silent = asyncio.run(_offers(host, provider))
-    if as_json:
-        rows = [
-            {"provider": name, **_plain(model)}
-            for name, models in found.items()
-            for model in models
-        ]
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-    else:
-        for name, models in found.items():
-            for model in models:
-                click.echo(f"{name}/{model.id}{_facts(model)}")
-    for line in silent:
-        click.echo(line, err=True)
-    return 0 if found else 1
-
-
-async def _offers(
-    host: CommandHost, provider: str
-) -> tuple[dict[str, Sequence[ModelInfo]], list[str]]:
-    async with host.open() as face:
-        if provider:
-            try:
-                models = await face.catalog.models(provider)
-            except ProviderError as error:
-                raise ProviderError(
-                    f"{provider}: {error.message.rstrip('.')}.",
-                    hint=error.hint or "`hermes model probe` tries a request.",
-                ) from error
-            return {provider: models}, []
-        states = [
-            one for one in await face.catalog.providers() if one.usable and not one.profile.stand_in
-        ]
-        answers = await asyncio.gather(*(_asked(face.catalog, one.profile.id) for one in states))
-    found: dict[str, Sequence[ModelInfo]] = {}
-    silent: list[str] = []
-    for state, answer in zip(states, answers, strict=True):
-        if not isinstance(answer, str):
-            found[state.profile.id] = answer
-        elif not state.profile.local:  # a local server that is off is no news
-            silent.append(f"{state.profile.id}: {answer}")
-    if not states or not (found or silent):
-        raise UsageError(
-            "no provider can be asked: none has a key, and no local server answers.",
-            hint="`hermes setup` connects one; `hermes model list PROVIDER` asks one by name.",
-        )
-    return found, silent
-
-
-async def _asked(catalog: Catalog, provider: str) -> Sequence[ModelInfo] | str:
-    try:
-        return await catalog.models(provider)
-    except (ProviderError, UsageError) as error:
-        return error.message
-
-
-def _plain(model: ModelInfo) -> dict[str, object]:
-    return {
-        "id": model.id,
-        "context_length": model.context_length or None,
-        "max_output": model.max_output or None,
-        "input_price": model.input_price,
-        "output_price": model.output_price,
-    }
-
-
-def _facts(model: ModelInfo) -> str:
-    """Window and prices, where they are known."""
-    facts = [f"{model.context_length:,} tokens" if model.context_length else ""]
-    if model.input_price is not None and model.output_price is not None:
-        facts.append(f"${model.input_price:g} in, ${model.output_price:g} out a million")
-    told = "; ".join(filter(None, facts))
-    return f"   ({told})" if told else ""

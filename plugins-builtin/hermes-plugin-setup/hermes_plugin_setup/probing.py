@@ -10,7 +10,7 @@ import click
 from hermes_plugins import CommandHost, HermesError, Json, ModelReply, ProviderError, UsageError
 
 from .addresses import spellings
-from .asking import ask_yes, is_person
+from .asking import ask_yes, is_person, say
 from .changes import is_variable, place
 
 MAYBE_ADDRESS = frozenset(
@@ -99,18 +99,18 @@ def _offer(
     if as_json:
         _tell(reply, as_json=True, instead=(key, url))
         return 1
-    click.echo(error.message)
+    say(error.message)
     _tell(reply, as_json=False)
     where = _elsewhere(host, key)
     if where:
-        click.echo(f"So {key} should be {url}; change it in {where}.")
+        say(f"So {key} should be {url}; change it in {where}.")
         return 1
     if not is_person():
-        click.echo(f"So {key} should be {url}: `hermes config set {key} {url}`")
+        say(f"So {key} should be {url}: `hermes config set {key} {url}`")
         return 1
     if not ask_yes(f"Write {key}: {url}?", default=True):
         return 1
-    click.echo(f"Written to {host.settings.set(key, url)}.")
+    say(f"Written to {host.settings.set(key, url)}.")
     return 0
 
 
@@ -138,7 +138,7 @@ def _tell(reply: ModelReply, *, as_json: bool, instead: tuple[str, str] = ("", "
             told["should_be"] = {"key": instead[0], "value": instead[1]}
         click.echo(json.dumps(told, ensure_ascii=False, indent=2))
         return
-    click.echo(f"{reply.choice.label} answers at {reply.choice.url}")
+    say(f"{reply.choice.label} answers at {reply.choice.url}")
     counted = f"{usage.input:,} tokens in, {usage.output:,} out"
     cost = f", ${usage.cost:.6f}" if usage.cost else ""
-    click.echo(f"{reply.seconds:.2f} s, {counted}{cost}")
+    say(f"{reply.seconds:.2f} s, {counted}{cost}")

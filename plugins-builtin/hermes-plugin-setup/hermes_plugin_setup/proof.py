@@ -6,6 +6,8 @@ import click
 
 from hermes_plugins import CommandHost, HermesError, SessionWish, TextDelta, TurnEnded
 
+from .asking import clean, say
+
 GREETING = "Say hello."
 
 
@@ -14,26 +16,21 @@ async def greet(host: CommandHost) -> bool:
     async with host.open() as face:
         session = await face.open(SessionWish(interactive=False))
         try:
-            click.echo(f"> {GREETING}")
+            say(f"> {GREETING}")
             end: TurnEnded | None = None
             async with session.run(GREETING) as run:
                 async for event in run:
                     if isinstance(event, TextDelta):
-                        click.echo(_visible(event.text), nl=False)
+                        click.echo(clean(event.text), nl=False)
                     elif isinstance(event, TurnEnded):
                         end = event
         finally:
             await session.close()
-    click.echo()
+    say()
     if end is None or end.outcome != "completed":
         raise HermesError(
             (end.reason if end is not None else "") or "There was no answer.",
             hint=end.hint if end is not None else "",
         )
-    click.echo(f"{end.model or session.model} answered in {end.seconds:.1f} s.")
+    say(f"{end.model or session.model} answered in {end.seconds:.1f} s.")
     return True
-
-
-def _visible(text: str) -> str:
-    """``text`` without what a terminal would act on."""
-    return "".join(one for one in text if one.isprintable() or one in "\n\t")

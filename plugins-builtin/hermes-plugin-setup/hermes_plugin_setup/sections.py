@@ -18,7 +18,6 @@ from .asking import Option, ask, ask_one, ask_unseen, ask_yes, names_in, say
 from .changes import is_variable, shown
 from .surroundings import Surroundings
 
-PARTS = ("model", "speech", "terminal", "gateway", "tools", "agent")
 FACE_TOOLS = "toolsets.by_face.cli"
 AGENT = SetupSection(
     part="agent",
@@ -123,6 +122,8 @@ def _ask_secret(settings: SettingsFile, one: SetupQuestion) -> str | None:
 
 def _wrong(settings: SettingsFile, one: SetupQuestion, text: str) -> str:
     """What is wrong with a typed answer: what the question's own check says, then its type."""
+    if not text and one.kind == "text" and isinstance(settings.get(one.key).value, int | float):
+        return "It has to be a number."
     told = one.check(text) if one.check is not None else ""
     value: Json = list(names_in(text)) if one.kind == "list" else text
     return told or settings.check(one.key, value)

@@ -6,7 +6,7 @@ import click
 
 from hermes_plugins import CommandHost, UsageError
 
-PARTS = ("model", "speech", "terminal", "gateway", "tools", "agent")
+from . import PARTS
 
 
 @click.command("setup")

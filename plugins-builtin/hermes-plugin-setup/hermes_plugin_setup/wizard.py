@@ -9,12 +9,11 @@ import click
 
 from hermes_plugins import CommandHost, HermesError, Json
 
-from . import elsewhere, sections
+from . import PARTS, elsewhere, sections
 from .asking import Option, ask_one, ask_yes, say
 from .changes import as_tried, lines, news, place, write
 from .picking import pick
 from .proof import greet
-from .sections import PARTS
 from .surroundings import Surroundings, look
 
 INTERRUPTED = 130
@@ -68,6 +67,9 @@ def _asked(host: CommandHost, way: str) -> dict[str, Json]:
         if values:
             around = asyncio.run(look(host, as_tried(values)))
         values |= _model(host, around, values)
+    if way == "full" or (way in PARTS and way != "model"):
+        say("Enter keeps what stands in [brackets]; - empties it.")
+        say()
     if way == "blank":
         values |= sections.blank(host.settings, around)
     for part in PARTS if way == "full" else (way,) if way in PARTS else ():
@@ -116,11 +118,9 @@ def _model(host: CommandHost, around: Surroundings, before: Mapping[str, Json]) 
         keep = ask_yes("Use it?", default=True)
         say()
         if keep:
-            return (
-                {}
-                if "model.name" in before or setting.layer != "default"
-                else ({} if chosen.address else {"model.name": chosen.label})
-            )
+            is_open = "model.name" not in before and setting.layer == "default"
+            is_named = not is_open or chosen.address == "model.base_url"
+            return {} if is_named else {"model.name": chosen.label}
     picked = pick(host, around)
     say()
     return picked.values

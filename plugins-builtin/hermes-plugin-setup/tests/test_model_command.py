@@ -201,6 +201,12 @@ def test_every_provider_that_can_be_used_lists_its_models(command: Command) -> N
     ]
 
 
+def test_what_a_terminal_would_act_on_is_taken_out_of_names(command: Command) -> None:
+    with ScriptedServer(models=("\x1b[31mred\x07",)) as server:
+        environ = {"OLLAMA_BASE_URL": server.url}
+        assert command.run("model", "list", "ollama", environ=environ).out == "ollama/[31mred\n"
+
+
 def test_one_that_refuses_is_told_beside_those_that_answer(command: Command) -> None:
     with (
         ScriptedServer(models=("a",)) as ollama,
