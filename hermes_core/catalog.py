@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hermes_core.discovery import Found
+from hermes_core.hookspecs import HONOURED
 from hermes_core.loaded import Loaded
 from hermes_core.registry import Owned, permitted
-from hermes_core.route.route import Wanted
-from hermes_plugins._catalog import ListedTool, ModelChoice, ProviderState, ToolsetState
+from hermes_core.route.ask import Route
+from hermes_core.route.route import MODELS_SECONDS, Wanted
+from hermes_plugins._catalog import (
+    ListedTool,
+    ModelChoice,
+    ModelReply,
+    ProviderState,
+    ToolsetState,
+)
+from hermes_plugins._errors import ProviderError
 from hermes_plugins._providers import ModelInfo
+from hermes_plugins._setup import SetupSection
 from hermes_plugins._tools import Tool
 
 if TYPE_CHECKING:
@@ -28,16 +40,40 @@ class RuntimeCatalog:
 
     async def models(self, provider: str) -> Sequence[ModelInfo]:
         router = self._runtime.router()
-        return await router.models(await router.profile(provider))
+        profile = await router.profile(provider)
+        try:
+            return await router.models(profile)
+        except TimeoutError:
+            raise ProviderError(
+                f"no list of models within {MODELS_SECONDS:g} s", reason="timeout"
+            ) from None
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:  # a web page, say
+            raise ProviderError("no list of models", reason="malformed_response") from error
 
     async def choose(self, model: str = "", provider: str = "") -> ModelChoice:
-        route = await self._runtime.router().resolve(Wanted(model=model, provider=provider))
-        return ModelChoice(
-            label=route.label,
-            url=route.endpoint.url,
-            dialect=route.dialect_name,
-            info=route.model,
+        return _choice(await self._runtime.router().resolve(Wanted(model=model, provider=provider)))
+
+    async def probe(self, model: str = "", provider: str = "") -> ModelReply:
+        from hermes_core.route.probe import probe
+
+        runtime = self._runtime
+        route = await runtime.router().resolve(Wanted(model=model, provider=provider))
+        began = runtime.clock.monotonic()
+        answer = await probe(route, runtime.clock, redact=runtime.redactor.redact)
+        return ModelReply(
+            choice=_choice(route),
+            text=answer.text,
+            seconds=runtime.clock.monotonic() - began,
+            usage=answer.usage,
         )
+
+    async def setup(self) -> Sequence[SetupSection]:
+        host = self._runtime.host
+        loaded = {
+            one.name: one for group in HONOURED for one in await host.load(group, host.names(group))
+        }
+        ranked = sorted(loaded, key=host.rank)
+        return [section for name in ranked for section in loaded[name].setup]
 
     async def toolsets(self) -> Sequence[ToolsetState]:
         host = self._runtime.host
@@ -88,4 +124,19 @@ class RuntimeCatalog:
             ),
             faces=tuple(sorted(face for face, sets in by_face.items() if found.name in sets)),
             off=off,
+            builtin=found.builtin,
         )
+
+
+def _choice(route: Route) -> ModelChoice:
+    return ModelChoice(
+        label=route.label,
+        url=route.endpoint.url,
+        dialect=route.dialect_name,
+        info=route.model,
+        provider=route.profile.id,
+        base_url=route.profile.base_url,
+        address=route.address,
+        key=route.key,
+        stand_in=route.profile.stand_in and not route.address,
+    )

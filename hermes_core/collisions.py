@@ -94,6 +94,23 @@ def declaration_problem(
                 f"it declares the settings plugins.{section.name}; its own are "
                 f"plugins.{loaded.name}."
             )
+    return _setup_problem(loaded)
+
+
+def _setup_problem(loaded: Loaded) -> str:
+    """What keeps the questions that a plugin wants to have asked from being asked."""
+    own = {name for section in loaded.config for name in section.env}
+    own |= {name for one in loaded.providers for name in (*one.env, one.base_url_env)}
+    for section in loaded.setup:
+        asked: set[str] = set()
+        for one in section.questions:
+            if one.key.isupper() and one.key not in own:
+                return f"its setup asks for {one.key}, which it does not name in ConfigSection.env."
+            if one.kind == "choice" and not one.choices:
+                return f"its setup gives nothing to choose from for {one.key}."
+            if one.only_if and one.only_if not in asked:
+                return f"its setup asks for {one.key} only if {one.only_if}, which is not asked before."
+            asked.add(one.key)
     return ""
 
 

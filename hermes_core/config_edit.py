@@ -52,8 +52,32 @@ def set_value(
         return file
     value = _checked(layers.canonical_key(key), text, schemas)
     file = paths.home / SETTINGS_FILE
-    _rewrite(file, lambda before: set_text(before, _written_as(file, before, key), value))
+
+    def changed(before: str) -> str:
+        place = _written_as(file, before, key)
+        return set_text(_opened(before, place), place, value)
+
+    _rewrite(file, changed)
     return file
+
+
+def check_value(
+    key: str,
+    text: str,
+    *,
+    declared_env: Collection[str] = (),
+    schemas: Mapping[str, type[Section]] = _NO_SCHEMAS,
+) -> None:
+    """Refuse what `set_value` would refuse, as far as that does not hang on what the file says.
+
+    Raises:
+        UsageError: the key is unknown, or the value does not fit.
+    """
+    if not is_variable(key, declared_env):
+        key = layers.canonical_key(key)
+        _checked(_field(key, schemas), key, text)
+    elif not text or "\0" in text:
+        raise _no_value(key)
 
 
 def append_value(paths: Paths, key: str, item: str) -> bool:
@@ -156,6 +180,14 @@ def _checked(key: str, text: str, schemas: Mapping[str, type[Section]]) -> str:
         hint = 'Write a list as \'["a", "b"]\'.' if is_list else found[0].hint
         raise UsageError(found[0].message, hint=hint)
     return inline(trees.plain(item) if isinstance(item.value, (list, dict)) else value)
+
+
+def _opened(text: str, key: Key) -> str:
+    """``model: NAME`` written as a section, where another key of it is about to be set."""
+    short = read_tree(text).get(("model",)) if key[0] == "model" and len(key) > 1 else None
+    if short is None or not isinstance(short.value, str):
+        return text
+    return set_text(text, ("model",), inline({"name": short.value}))
 
 
 def _written_as(file: Path, text: str, key: str) -> Key:

@@ -32,6 +32,7 @@ from hermes_plugins._markers import hookspec
 from hermes_plugins._messages import Json, Message, Usage
 from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
+from hermes_plugins._setup import SetupSection
 from hermes_plugins._store import SessionInfo
 from hermes_plugins._tools import Tool
 
@@ -68,6 +69,11 @@ def hermes_register_prompt_sections() -> Iterable[PromptSection]:
 @hookspec
 def hermes_register_slash_commands() -> Iterable[SlashCommand]:
     """Offer commands of the prompt. Groups: hermes.tools, hermes.memory, hermes.lifecycle."""
+
+
+@hookspec
+def hermes_register_setup() -> Iterable[SetupSection]:
+    """Name what a person has to be asked before the plugin works. Any group."""
 
 
 # --------------------------------------------------------------------------------------
@@ -216,6 +222,7 @@ def hermes_on_stop(host: Host) -> None:
 _ANY = frozenset(
     {
         "hermes_register_config",
+        "hermes_register_setup",
         "hermes_on_start",
         "hermes_on_stop",
         "hermes_on_session_start",

@@ -34,6 +34,7 @@ from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
+from hermes_plugins._setup import SetupSection
 from hermes_plugins._tools import Tool
 
 __all__ = ["HostSettings", "Loaded", "PluginHost", "Problem"]
@@ -54,6 +55,7 @@ _DECLARED: Final[Mapping[str, tuple[type, ...]]] = {
     "hermes_register_platforms": (PlatformSpec, FaceSpec),
     "hermes_register_prompt_sections": (PromptSection,),
     "hermes_register_slash_commands": (SlashCommand,),
+    "hermes_register_setup": (SetupSection,),
 }
 
 _log = logging.getLogger("hermes.host")
@@ -356,6 +358,7 @@ class PluginHost:
                 "tuple[SlashCommand, ...]", declared["hermes_register_slash_commands"]
             ),
             config=cast("tuple[ConfigSection, ...]", declared["hermes_register_config"]),
+            setup=cast("tuple[SetupSection, ...]", declared["hermes_register_setup"]),
             hooks=tuple(functions),
             seconds=self._clock.monotonic() - started,
         )

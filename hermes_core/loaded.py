@@ -11,6 +11,7 @@ from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import PromptSection
 from hermes_plugins._platforms import PlatformSpec
 from hermes_plugins._providers import ProviderProfile
+from hermes_plugins._setup import SetupSection
 from hermes_plugins._tools import Tool
 
 
@@ -37,6 +38,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     prompt_sections: tuple[PromptSection, ...] = ()
     config: tuple[ConfigSection, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()
+    setup: tuple[SetupSection, ...] = ()
     hooks: tuple[str, ...] = ()
     seconds: float = 0.0
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hermes_plugins._catalog import Catalog as Catalog
     from hermes_plugins._catalog import ListedTool as ListedTool
     from hermes_plugins._catalog import ModelChoice as ModelChoice
+    from hermes_plugins._catalog import ModelReply as ModelReply
     from hermes_plugins._catalog import ProviderState as ProviderState
     from hermes_plugins._catalog import ToolsetState as ToolsetState
     from hermes_plugins._clock import Clock as Clock
@@ -142,6 +143,8 @@ if TYPE_CHECKING:
     from hermes_plugins._providers import ProviderProfile as ProviderProfile
     from hermes_plugins._redaction import REDACTION_MARK as REDACTION_MARK
     from hermes_plugins._redaction import contains_mask as contains_mask
+    from hermes_plugins._setup import SetupQuestion as SetupQuestion
+    from hermes_plugins._setup import SetupSection as SetupSection
     from hermes_plugins._store import Record as Record
     from hermes_plugins._store import Records as Records
     from hermes_plugins._store import SearchAnswer as SearchAnswer
@@ -220,6 +223,7 @@ _HOME: dict[str, str] = {
     "Meta": "_config",
     "ModelChoice": "_catalog",
     "ModelInfo": "_providers",
+    "ModelReply": "_catalog",
     "ModelRequest": "_dialects",
     "NativePart": "_messages",
     "NativePiece": "_dialects",
@@ -264,6 +268,8 @@ _HOME: dict[str, str] = {
     "SessionWish": "_faces",
     "Setting": "_commands",
     "SettingsFile": "_commands",
+    "SetupQuestion": "_setup",
+    "SetupSection": "_setup",
     "Shell": "_faces",
     "SlashCommand": "_faces",
     "SlashContext": "_faces",
@@ -375,6 +381,7 @@ __all__ = [
     "Meta",
     "ModelChoice",
     "ModelInfo",
+    "ModelReply",
     "ModelRequest",
     "NativePart",
     "NativePiece",
@@ -418,6 +425,8 @@ __all__ = [
     "SessionWish",
     "Setting",
     "SettingsFile",
+    "SetupQuestion",
+    "SetupSection",
     "Shell",
     "SlashCommand",
     "SlashContext",

@@ -7,7 +7,9 @@ from typing import Protocol
 
 import msgspec
 
+from hermes_plugins._messages import Usage
 from hermes_plugins._providers import ModelInfo, ProviderProfile
+from hermes_plugins._setup import SetupSection
 
 
 class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,12 +30,31 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a choice of model comes to: ``label`` is ``provider/model``, ``url`` where requests go."""
+    """What a choice of model comes to: ``label`` is ``provider/model``, ``url`` where requests go.
+
+    ``url`` is whole, ``base_url`` what it was made from, and ``address`` the setting or variable that
+    holds that, "" where it is the provider's own. ``key`` says where the key comes from, as in
+    `ProviderState`. ``stand_in``: no model, but what answers where none is connected.
+    """
 
     label: str
     url: str
     dialect: str
     info: ModelInfo
+    provider: str = ""
+    base_url: str = ""
+    address: str = ""
+    key: str = ""
+    stand_in: bool = False
+
+
+class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back from the smallest request; ``seconds`` is how long that took."""
+
+    choice: ModelChoice
+    text: str
+    seconds: float
+    usage: Usage
 
 
 class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +68,7 @@ class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
 class ToolsetState(msgspec.Struct, frozen=True, kw_only=True):
     """An installed toolset; ``off`` is why its plugin is not on or not loaded, "" where it is.
 
-    ``faces`` are those of ``toolsets.by_face`` that get it.
+    ``faces`` are those of ``toolsets.by_face`` that get it; one that is not ``builtin`` goes to all.
     """
 
     name: str
@@ -55,6 +76,7 @@ class ToolsetState(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ListedTool, ...] = ()
     faces: tuple[str, ...] = ()
     off: str = ""
+    builtin: bool = False
 
 
 class Catalog(Protocol):
@@ -77,6 +99,17 @@ class Catalog(Protocol):
         Raises:
             UsageError: the provider or model is unknown, or its key is missing.
         """
+
+    async def probe(self, model: str = "", provider: str = "") -> ModelReply:
+        """Send the smallest real request, once; no session is kept.
+
+        Raises:
+            UsageError: as `choose`.
+            ProviderError: it does not answer as a model would; ``reason`` is the classifier's.
+        """
+
+    async def setup(self) -> Sequence[SetupSection]:
+        """What the plugins that are on want to ask a person, in their rank; loads them."""
 
     async def toolsets(self) -> Sequence[ToolsetState]:
         """Every installed toolset with its tools, by name; loads their plugins."""

@@ -1,4 +1,4 @@
-"""Commands: what a click command of the group ``hermes.commands`` may use. Provisional until two use it.
+"""Commands: what a click command of the group ``hermes.commands`` may use.
 
 Such a command gets its `CommandHost` with ``@click.pass_obj``. It is one shot: it reads or edits what
 stands in the home and ends. ``async with commands.open() as face`` gives it the running kernel where
@@ -8,7 +8,7 @@ is a second entry point.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -58,6 +58,18 @@ class SettingsFile(Protocol):
                 written. Nothing was changed.
         """
 
+    def set_all(self, values: Mapping[str, Json]) -> Sequence[Path]:
+        """Write several settings and variables, or none; returns the files that were written.
+
+        None removes a setting. Removals come first, then the order of ``values``.
+
+        Raises:
+            UsageError: as `set`. Whatever was written before is as it was.
+        """
+
+    def check(self, key: str, value: Json) -> str:
+        """What keeps a value from being set, in a line; "" where nothing does. Writes nothing."""
+
     def unset(self, key: str) -> bool:
         """Remove a setting or a variable; False when it was not set.
 
@@ -67,6 +79,16 @@ class SettingsFile(Protocol):
 
     def holds(self, variable: str) -> str:
         """Where a variable has a value: ``environment``, ``.env`` or "" for nowhere."""
+
+    def keep(self, variable: str) -> Path:
+        """Write the value that a variable has in the environment to .env, and return that file.
+
+        Raises:
+            UsageError: it has none there, or as `set`.
+        """
+
+    def variables(self, file: Path) -> Mapping[str, str]:
+        """What another file of ``NAME=value`` lines holds; nothing where it cannot be read."""
 
     def problems(self) -> Sequence[str]:
         """What `hermes config check` says, a line each; never raises for a broken file."""
@@ -92,8 +114,12 @@ class CommandHost(Protocol):
     """The profile that this call works on; "" is the home itself."""
     settings: SettingsFile
 
-    def open(self) -> AbstractAsyncContextManager[FaceHost]:
+    def open(
+        self, values: Mapping[str, Json] | None = None
+    ) -> AbstractAsyncContextManager[FaceHost]:
         """The running kernel, its plugins not loaded yet; leaving ends it.
+
+        ``values`` count as if they were set, over everything else, for this time.
 
         Raises:
             ConfigError: the settings cannot be read.

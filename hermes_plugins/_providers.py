@@ -83,3 +83,8 @@ class ProviderProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the answer of ``GET {base_url}/models``; the default reads ``data[].id``."""
     classify: Callable[[ProviderError], str] | None = None
     """Returns a reason of the classifier, or "" for no opinion."""
+
+    @property
+    def stand_in(self) -> bool:
+        """True for what answers where no model is connected: no key can be set, and it is no server."""
+        return not (self.env or self.local)

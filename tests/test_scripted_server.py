@@ -255,3 +255,19 @@ def test_errors_inside_a_200_may_carry_headers(model_server: ScriptedServer) -> 
         assert (response.status, response.headers["retry-after-ms"]) == (200, "1")
         assert b"busy" in response.read()
     connection.close()
+
+
+def test_it_may_know_one_path_and_one_key() -> None:
+    with ScriptedServer(then=replies.say("hello"), only="/v1/", key="k") as server:
+        connection = connect(server)
+        for path, headers, status in (
+            ("/models", {"authorization": "Bearer k"}, 404),
+            ("/v1/models", {}, 401),
+            ("/v1/models", {"authorization": "Bearer k"}, 200),
+        ):
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            response.read()
+            assert response.status == status
+        connection.close()
+        assert server.requests == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 import msgspec
 
-from hermes_core.cli import values
+from hermes_core.cli import first_run, values
 from hermes_core.cli.console import can_draw, is_terminal, let_go, print_error, reserve_stdout
 from hermes_core.cli.context import paths_of, working_folder
 from hermes_core.config import process_environment
@@ -111,7 +111,14 @@ def command(
     out = sys.stdout if text is None else reserve_stdout()
     chat = _Chat(ctx, out, text=text, as_json=as_json, modules=modules, wishes=wished)
     try:
-        return asyncio.run(chat.run())
+        status = asyncio.run(chat.run())
+        if chat.wants_setup:
+            status = first_run.run_setup(ctx)
+            if status == INTERRUPTED:
+                return status
+            chat = _Chat(ctx, out, text=text, as_json=as_json, modules=modules, wishes=wished)
+            status = asyncio.run(chat.run())
+        return status
     except asyncio.CancelledError:
         return chat.signals.status
     finally:
@@ -187,6 +194,8 @@ class _Chat:
         self._modules = modules
         self._wishes = wishes
         self.signals = Signals()
+        self.wants_setup = False
+        """The person asked for `hermes setup`; nothing else was done."""
 
     async def run(self) -> int:
         from hermes_core.runtime import open_runtime
@@ -199,11 +208,20 @@ class _Chat:
             modules=self._modules,
         )
         try:
+            if self._may_ask() and await first_run.wants_setup(runtime, self._out):
+                self.wants_setup = True
+                return 0
             if self._text is None and (shell := await self._shell(runtime)):
                 return await shell.run(self._wish(None))
             return await self._run_plainly(runtime)
         finally:
             await runtime.close()
+
+    def _may_ask(self) -> bool:
+        """Whether a conversation begins of which nothing says with whom."""
+        wishes = self._wishes
+        is_named = wishes.model or wishes.provider or wishes.resume is not None or wishes.latest
+        return self._text is None and not is_named
 
     async def _run_plainly(self, runtime: Runtime) -> int:
         from hermes_core.cli.face import AnswerFace, JsonFace, PlainFace

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from hermes_core import __version__, config_edit
+from hermes_core import __version__, config_edit, dotenv
 from hermes_core.cli.config_command import found_settings, plugin_schemas
 from hermes_core.cli.context import paths_of, working_folder
 from hermes_core.clock import SystemClock
 from hermes_core.config import process_environment, read_config
 from hermes_core.config_layers import canonical_key
 from hermes_core.faces import RuntimeFace
-from hermes_core.paths import SETTINGS_FILE, resolve_paths, write_whole
+from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, resolve_paths, write_whole
 from hermes_core.runtime import open_runtime
 from hermes_core.store.database import copy_database
 from hermes_plugins._commands import Setting, SettingsFile
@@ -51,8 +51,33 @@ class HomeSettings:
 
     def set(self, key: str, value: Json) -> Path:
         env, schemas = plugin_schemas(self._ctx)
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return config_edit.set_value(self._paths, key, text, declared_env=env, schemas=schemas)
+        return config_edit.set_value(
+            self._paths, key, _text(value), declared_env=env, schemas=schemas
+        )
+
+    def set_all(self, values: Mapping[str, Json]) -> Sequence[Path]:
+        files = (self.file, self._paths.home / SECRETS_FILE)
+        before = {file: _bytes(file) for file in files}
+        try:
+            for key, value in values.items():
+                if value is None:
+                    self.unset(key)
+            for key, value in values.items():
+                if value is not None:
+                    self.set(key, value)
+        except BaseException:  # also a Ctrl-C between two of them
+            for file, data in before.items():
+                _put_back(file, data)
+            raise
+        return [file for file in files if _bytes(file) != before[file]]
+
+    def check(self, key: str, value: Json) -> str:
+        env, schemas = plugin_schemas(self._ctx)
+        try:
+            config_edit.check_value(key, _text(value), declared_env=env, schemas=schemas)
+        except UsageError as error:
+            return error.message
+        return ""
 
     def unset(self, key: str) -> bool:
         env, _ = plugin_schemas(self._ctx)
@@ -64,6 +89,17 @@ class HomeSettings:
             return "environment"
         config = read_config(self._paths, cwd=self._paths.home, environ=environ)
         return ".env" if config.secrets.get(variable) else ""
+
+    def keep(self, variable: str) -> Path:
+        return self.set(variable, process_environment().get(variable, ""))
+
+    def variables(self, file: Path) -> Mapping[str, str]:
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, ValueError):
+            return {}
+        found = (one for one in dotenv.scan(text) if isinstance(one, dotenv.Assignment))
+        return {one.name: one.value for one in found}
 
     def problems(self) -> Sequence[str]:
         config = read_config(self._paths, cwd=working_folder(), environ=process_environment())
@@ -78,6 +114,10 @@ class HomeSettings:
             raise UsageError(f"{self.file} cannot be read: {error.strerror}.") from error
         stamp = datetime.fromtimestamp(SystemClock().now()).strftime("%Y%m%d-%H%M%S")
         target = self.file.with_name(f"{self.file.name}.{stamp}")
+        number = 1
+        while target.exists():  # two in one second
+            number += 1
+            target = self.file.with_name(f"{self.file.name}.{stamp}-{number}")
         write_whole(target, data)
         return target
 
@@ -94,13 +134,19 @@ class HomeCommands:
         self.profile = "" if self.paths.home == self.root else self.paths.home.name
         self.settings: SettingsFile = HomeSettings(ctx)
 
-    def open(self) -> AbstractAsyncContextManager[FaceHost]:
-        return self._open()
+    def open(
+        self, values: Mapping[str, Json] | None = None
+    ) -> AbstractAsyncContextManager[FaceHost]:
+        return self._open(values or {})
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[FaceHost]:
+    async def _open(self, values: Mapping[str, Json]) -> AsyncIterator[FaceHost]:
+        variables = {key: str(value) for key, value in values.items() if key.isupper()}
         runtime = await open_runtime(
-            self.paths, environ=process_environment(), cwd=working_folder()
+            self.paths,
+            environ={**process_environment(), **variables},
+            cwd=working_folder(),
+            overrides={key: value for key, value in values.items() if not key.isupper()},
         )
         try:
             yield RuntimeFace(runtime, self.plugin)
@@ -109,3 +155,24 @@ class HomeCommands:
 
     async def copy_state(self, target: Path) -> None:
         copy_database(self.paths.home / "state.db", target)
+
+
+def _text(value: Json) -> str:
+    """A value as `config_edit` takes it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _bytes(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def _put_back(file: Path, data: bytes | None) -> None:
+    if data is None:
+        file.unlink(missing_ok=True)
+    elif _bytes(file) != data:
+        write_whole(file, data)

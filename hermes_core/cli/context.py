@@ -50,6 +50,15 @@ def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None)
     )
 
 
+def seen_config(ctx: click.Context) -> Config:
+    """As `config_of`, but what is wrong in a file counts as not set.
+
+    Raises:
+        UsageError: the working folder is gone.
+    """
+    return read_config(paths_of(ctx), cwd=working_folder(), environ=process_environment())
+
+
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """What the installed plugins declare about settings, and the names in ``plugins.enabled`` that
     none of them goes by."""
@@ -105,23 +114,26 @@ def entry_points(ctx: click.Context) -> Sequence[Found]:
     """What is installed, as far as names go.
 
     Raises:
-        HermesError: there is no home, or its settings are broken.
+        HermesError: there is no home.
     """
     from hermes_core.discovery import Discovery
 
     paths = paths_of(ctx)
-    places = config_of(ctx).settings.plugins.paths
+    places = seen_config(ctx).settings.plugins.paths
     folders = [paths.home / "plugins", *(Path(one).expanduser() for one in places)]
     return Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
 
 
 def discovered(ctx: click.Context) -> Sequence[Found]:
-    """Commands that plugins add; a home that cannot be read has none."""
+    """Commands that plugins add; without a home there are none.
+
+    Settings that are broken count as not set, so that the command itself can say what is wrong.
+    """
     from hermes_core.loaded import HostSettings
     from hermes_core.switches import switched_off
 
     try:
-        plugins = config_of(ctx).settings.plugins
+        plugins = seen_config(ctx).settings.plugins
         found = entry_points(ctx)
     except HermesError:
         return ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_core.cli import values
 from hermes_core.cli.console import tell
 from hermes_core.cli.kept import JSON, print_json, redactor_of, with_store
 from hermes_core.store import transfer
@@ -23,7 +24,7 @@ _EVERY: Final = 1_000_000
 
 
 @click.command("export")
-@click.argument("names", metavar="[SESSION]…", nargs=-1)
+@click.argument("names", metavar="[SESSION]…", nargs=-1, shell_complete=values.sessions)
 @click.option("--all", "everything", is_flag=True, help="Every session.")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), default="-", help="File; - is stdout."

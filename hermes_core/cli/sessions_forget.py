@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from hermes_core.agent.cleaning import clean_output
+from hermes_core.cli import values
 from hermes_core.cli.console import tell
 from hermes_core.cli.kept import JSON, YES, agree, home_of, print_json, when, with_store
 from hermes_core.clock import SystemClock
@@ -27,7 +28,9 @@ _SHOWN: Final = 20
 
 
 @click.command("delete")
-@click.argument("names", metavar="SESSION…", nargs=-1, required=True)
+@click.argument(
+    "names", metavar="SESSION…", nargs=-1, required=True, shell_complete=values.sessions
+)
 @YES
 @click.option("--export", "file", metavar="FILE", help="Write them to a new file first.")
 @click.pass_context

@@ -50,8 +50,8 @@ RESCHEDULE_SECONDS = 1.0
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session's requests go. ``label`` is ``provider/model``; ``address`` is the setting or the
-    variable that holds the address, "" where it is the profile's own."""
+    """Where a session's requests go. ``label`` is ``provider/model``; ``address`` and ``key`` are the
+    settings or the variables that hold those, "" where it is the profile's own, or there is none."""
 
     profile: ProviderProfile
     model: ModelInfo
@@ -62,6 +62,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""
     keys: KeyPool | None = None
     """None where no key is needed, or where the endpoint has it already."""
+    key: str = ""
 
 
 class Listener(Protocol):

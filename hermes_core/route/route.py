@@ -75,6 +75,16 @@ class Router:
         profile, model = await self._choose(wanted, profiles)
         return await self._route(await self._whole(profile), model)
 
+    async def is_connected(self) -> bool:
+        """Whether the settings name a model, or there is one to take; False where a stand-in answers."""
+        own = self._settings.model
+        if own.name != "auto" or own.provider or own.base_url:
+            return True
+        try:
+            return not (await self._automatic(await self._profiles())).stand_in
+        except UsageError:
+            return False
+
     async def known(self) -> Sequence[str]:
         """``provider/model``s of usable providers, without asking any of them."""
         profiles = {one.id: one for one in (await self._profiles()).values()}
@@ -125,7 +135,9 @@ class Router:
             finally:
                 await response.aclose()
         if response.status != 200:
-            raise ProviderError("no list of models", status=response.status)
+            raise ProviderError(
+                f"no list of models, status {response.status}", status=response.status
+            )
         return (profile.parse_models or parse_models)(body)
 
     # -- choosing ----------------------------------------------------------------------
@@ -213,7 +225,7 @@ class Router:
         chosen = await self._automatic(profiles)
         if name == "auto":
             return chosen, ""
-        if chosen.env or chosen.local:
+        if not chosen.stand_in:
             return chosen, name
         raise UsageError(  # what is left stands in for a model; it is not what was asked for
             f"no provider for the model {name!r}: none has a key, and no local server answers.",
@@ -358,6 +370,7 @@ class Router:
             label=f"{profile.id}/{info.id}",
             address=address,
             keys=self._pool(profile),
+            key=key_source(profile, self._settings, self._environ),
         )
 
     def _pool(self, profile: ProviderProfile) -> KeyPool | None:

@@ -46,8 +46,9 @@ class ScriptedServer:
     """Answers ``POST`` with the next reply of the script and ``GET …/models`` with the models.
 
     ``script`` is a list of replies, one a request, or a function of the request. Once a list is used
-    up, ``then`` answers; without it that is a 400 that says so. A context manager; `url` is what a
-    provider's base_url is set to.
+    up, ``then`` answers; without it that is a 400 that says so. ``only`` is the path below which there
+    is anything at all, the rest a 404; ``key`` the one that is accepted, without it a 401. A context
+    manager; `url` is what a provider's base_url is set to.
     """
 
     def __init__(
@@ -57,7 +58,11 @@ class ScriptedServer:
         then: Reply | None = None,
         models: Sequence[str] = ("scripted",),
         port: int = 0,
+        only: str = "",
+        key: str = "",
     ) -> None:
+        self._only = only
+        self._key = key
         self._function = script if callable(script) else None
         self._replies = [] if callable(script) else list(script)
         self._then = then
@@ -161,6 +166,12 @@ class ScriptedServer:
 
     def _answer(self, connection: socket.socket, request: ScriptedRequest) -> bool:
         """Send a reply; False when the connection is to be closed."""
+        if not request.path.startswith(self._only):
+            _send_whole(connection, fail(404, "Not Found"))
+            return True
+        if self._key and request.headers.get("authorization") != f"Bearer {self._key}":
+            _send_whole(connection, fail(401, "Incorrect API key provided."))
+            return True
         if request.method == "GET":
             listed = [{"id": model, "object": "model"} for model in self._models]
             _send_whole(connection, Reply(body=msgspec.json.encode({"data": listed})))

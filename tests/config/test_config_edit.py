@@ -257,7 +257,6 @@ def test_a_file_with_another_spelling_is_edited_in_its_own(paths: Paths) -> None
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("model: a/b\n", "model.provider"),
         ("model: &m {name: x}\nagent: *m\n", "agent.name"),
         ("model: &m {name: x}\nagent: *m\n", "model.name"),
         ("{a: 1} # all of it\n", "agent.name.x"),
@@ -431,3 +430,11 @@ def test_a_written_text_is_read_back(text: str) -> None:
         "a": text,
         "b": [text, {"k": text}],
     }
+
+
+def test_a_model_in_one_word_becomes_a_section_when_another_key_of_it_is_set(paths: Paths) -> None:
+    file = write(paths, "model: a/b # mine\nagent: {max_turns: 5}\n")
+    set_value(paths, "model.base_url", "http://127.0.0.1:9/v1")
+    assert file.read_text() == (
+        'model: {name: a/b, base_url: "http://127.0.0.1:9/v1"} # mine\nagent: {max_turns: 5}\n'
+    )

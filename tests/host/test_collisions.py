@@ -6,7 +6,15 @@ import itertools
 
 import pytest
 
-from hermes_plugins import ProviderProfile, Pure, Tool, hookimpl, tool
+from hermes_plugins import (
+    ProviderProfile,
+    Pure,
+    SetupQuestion,
+    SetupSection,
+    Tool,
+    hookimpl,
+    tool,
+)
 from hermes_plugins.testing import ScriptedServer, TestHost, replies
 
 
@@ -207,3 +215,33 @@ async def test_two_strangers_cannot_be_one_provider(hermes, order: tuple[str, st
         "provider shared is also offered by a",
         "provider shared is also offered by b",
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (
+            SetupQuestion(key="MOON_KEY", text="Key", kind="secret"),
+            "its setup asks for MOON_KEY, which it does not name in ConfigSection.env.",
+        ),
+        (
+            SetupQuestion(key="gate.mode", text="Mode", kind="choice"),
+            "its setup gives nothing to choose from for gate.mode.",
+        ),
+        (
+            SetupQuestion(key="agent.name", text="Name", only_if="memory.enabled"),
+            "its setup asks for agent.name only if memory.enabled, which is not asked before.",
+        ),
+    ],
+)
+async def test_questions_that_cannot_be_asked_are_a_problem_of_their_plugin(
+    hermes, question: SetupQuestion, told: str
+) -> None:
+    class Plugin:
+        @hookimpl
+        def hermes_register_setup(self) -> list[SetupSection]:
+            return [SetupSection(part="agent", title="P", questions=(question,))]
+
+    async with hermes(plugins={("hermes.lifecycle", "p"): Plugin()}) as host:
+        assert await host.runtime.host.load("hermes.lifecycle", ["p"]) == []
+        assert [one.text for one in host.runtime.host.problems] == [told]

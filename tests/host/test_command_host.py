@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from hermes_core.cli.app import run
+from hermes_plugins.testing import ScriptedServer, replies
 
 PROBE = '''
 import asyncio, json, click
@@ -28,6 +29,14 @@ def probe(host, what, rest):
         click.echo(settings.set(rest[0], json.loads(rest[1])))
     elif what == "unset":
         click.echo(settings.unset(rest[0]))
+    elif what == "set_all":
+        click.echo(json.dumps([str(one) for one in settings.set_all(json.loads(rest[0]))]))
+    elif what == "check":
+        click.echo(settings.check(rest[0], json.loads(rest[1])))
+    elif what == "keep":
+        click.echo(settings.keep(rest[0]))
+    elif what == "variables":
+        click.echo(json.dumps(settings.variables(Path(rest[0]))))
     elif what == "holds":
         click.echo(settings.holds(rest[0]))
     elif what == "problems":
@@ -39,16 +48,24 @@ def probe(host, what, rest):
     elif what == "state":
         asyncio.run(host.copy_state(Path(rest[0])))
     else:
-        asyncio.run(look(host, what))
+        asyncio.run(look(host, what, json.loads(rest[0]) if rest else None))
 
-async def look(host, what):
-    async with host.open() as face:
+async def look(host, what, values):
+    async with host.open(values) as face:
         if what == "providers":
             found = await face.catalog.providers()
             click.echo(json.dumps({one.profile.id: [one.url, one.key, one.usable] for one in found}))
         elif what == "choose":
             one = await face.catalog.choose()
             click.echo(json.dumps([one.label, one.url, one.dialect]))
+        elif what == "chosen":
+            one = await face.catalog.choose()
+            click.echo(json.dumps([one.label, one.base_url, one.address, one.key, one.stand_in]))
+        elif what == "probe":
+            one = await face.catalog.probe()
+            click.echo(json.dumps([one.choice.label, one.text, one.usage.input, one.seconds > 0]))
+        elif what == "models":
+            click.echo(json.dumps([one.id for one in await face.catalog.models("custom")]))
         elif what == "toolsets":
             found = await face.catalog.toolsets()
             shown = {one.name: [[t.name for t in one.tools], list(one.faces), one.off] for one in found}
@@ -111,6 +128,97 @@ def test_a_key_goes_to_the_secrets_and_only_its_place_is_told(capsys, monkeypatc
     assert capsys.readouterr().out == "environment\n"
 
 
+def test_several_settings_are_written_together(capsys, hermes_home: Path) -> None:
+    values = (
+        '{"agent.max_turns": null, "agent.name": "Ada", "OPENAI_API_KEY": "sk-test-not-a-real-key"}'
+    )
+    written = answer(capsys, "set_all", values)
+    assert written == [str(hermes_home / "hermes.yaml"), str(hermes_home / ".env")]
+    assert answer(capsys, "get", "agent.max_turns") == ["agent.max_turns", 90, "default", 0]
+    assert answer(capsys, "get", "agent.name") == ["agent.name", "Ada", "user", 4]
+
+
+def test_of_several_settings_all_or_none_are_written(capsys, hermes_home: Path) -> None:
+    before = (hermes_home / "hermes.yaml").read_bytes()
+    values = (
+        '{"OPENAI_API_KEY": "sk-test-not-a-real-key", "agent.name": "Ada", "agent.max_turns": "x"}'
+    )
+    assert run(["probe", "set_all", values]) == 2
+    assert "agent.max_turns" in capsys.readouterr().err
+    assert (hermes_home / "hermes.yaml").read_bytes() == before
+    assert not (hermes_home / ".env").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("agent.max_turns", "5", ""),
+        (
+            "agent.max_turns",
+            '"many"',
+            "agent.max_turns must be a whole number at least 1, not 'many'.",
+        ),
+        (
+            "agent.max_turn",
+            "5",
+            "There is no setting agent.max_turn. Did you mean agent.max_turns?",
+        ),
+        ("OPENAI_API_KEY", '"x"', ""),
+        ("OPENAI_API_KEY", '""', "No value for OPENAI_API_KEY."),
+        ("MOON_KEY", '"x"', "No installed provider, platform or tool knows the variable MOON_KEY."),
+    ],
+)
+def test_a_value_is_checked_without_writing_it(
+    capsys, hermes_home: Path, key: str, value: str, told: str
+) -> None:
+    before = (hermes_home / "hermes.yaml").read_bytes()
+    assert run(["probe", "check", key, value]) == 0
+    assert capsys.readouterr().out == f"{told}\n"
+    assert (hermes_home / "hermes.yaml").read_bytes() == before
+
+
+def test_a_variable_of_the_environment_is_kept(capsys, hermes_home: Path, monkeypatch) -> None:
+    assert run(["probe", "keep", "OPENAI_API_KEY"]) == 2
+    assert "No value for OPENAI_API_KEY." in capsys.readouterr().err
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-not-a-real-key")
+    assert run(["probe", "keep", "OPENAI_API_KEY"]) == 0
+    assert "sk-test-not-a-real-key" in (hermes_home / ".env").read_text("utf-8")
+
+
+def test_another_file_of_variables_is_read(capsys, tmp_path: Path) -> None:
+    file = tmp_path / "other.env"
+    assert answer(capsys, "variables", str(file)) == {}
+    file.write_text("# keys\nexport A='x y'\nB=1 # one\n", "utf-8")
+    assert answer(capsys, "variables", str(file)) == {"A": "x y", "B": "1"}
+
+
+def test_values_can_be_tried_before_they_are_set(capsys, hermes_home: Path) -> None:
+    values = '{"model.name": "openai/x", "OPENAI_API_KEY": "sk-test-not-a-real-key"}'
+    assert answer(capsys, "chosen", values) == [
+        "openai/x",
+        "https://api.openai.com/v1",
+        "",
+        "OPENAI_API_KEY",
+        False,
+    ]
+    assert not (hermes_home / ".env").exists()
+
+
+def test_what_stands_in_for_a_model_is_told_apart(capsys) -> None:
+    label, _, address, key, stand_in = answer(
+        capsys, "chosen", '{"model.name": "offline/offline-1"}'
+    )  # type: ignore[misc]
+    assert (label, address, key, stand_in) == ("offline/offline-1", "", "", True)
+
+
+def test_a_model_is_probed_with_one_request(capsys) -> None:
+    with ScriptedServer([replies.say("hello")]) as server:
+        values = {"model.provider": "custom", "model.base_url": server.url, "model.name": "m"}
+        said = answer(capsys, "probe", msgspec.json.encode(values).decode())
+        assert len(server.requests) == 1
+    assert said == ["custom/m", "hello", 10, True]
+
+
 def test_problems_are_told_and_a_copy_is_dated(capsys, hermes_home: Path) -> None:
     (hermes_home / "hermes.yaml").write_text("plugins: {enabled: [probe]}\nmoon: 1\n", "utf-8")
     (problem,) = answer(capsys, "problems")  # type: ignore[misc]
@@ -120,6 +228,8 @@ def test_problems_are_told_and_a_copy_is_dated(capsys, hermes_home: Path) -> Non
     assert copy.parent == hermes_home
     assert copy.name.startswith("hermes.yaml.2")
     assert "moon" in copy.read_text("utf-8")
+    assert run(["probe", "copy"]) == 0
+    assert Path(capsys.readouterr().out.strip()) != copy  # two in one second
 
 
 def test_a_profile_is_told_from_the_home(capsys, hermes_home: Path) -> None:

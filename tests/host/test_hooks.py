@@ -29,6 +29,8 @@ from hermes_plugins import (
     Retrying,
     Section,
     SessionInfo,
+    SetupQuestion,
+    SetupSection,
     SlashCommand,
     SlashContext,
     Tool,
@@ -319,6 +321,19 @@ async def test_hermes_register_slash_commands_adds_a_command_to_every_face(herme
         async with hermes(plugins=lifecycle(Plugin()), server=server) as host:
             said = await (await host.prompt()).type("/greet Ada")
     assert said == "Hello Ada, from custom/scripted."
+
+
+async def test_hermes_register_setup_gives_sections_to_the_catalogue(hermes) -> None:
+    class Plugin:
+        @hookimpl
+        def hermes_register_setup(self) -> list[SetupSection]:
+            question = SetupQuestion(key="agent.name", text="Its name")
+            return [SetupSection(part="agent", title="P", questions=(question,))]
+
+    async with hermes(plugins=lifecycle(Plugin())) as host:
+        catalog = (await host.prompt()).face.catalog
+        titles = [section.title for section in await catalog.setup()]
+    assert titles.index("P") < titles.index("Terminal")  # in the rank of their plugins
 
 
 async def test_hermes_on_start_comes_once_before_the_first_session(hermes, log) -> None:

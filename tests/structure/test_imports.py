@@ -38,6 +38,8 @@ BEHIND = {
         "hermes_core/config_yaml.py",
         # Says whether a YAML file that the model wrote is one.
         "plugins-builtin/hermes-plugin-file/hermes_plugin_file/syntax.py",
+        # Reads the settings of another program.
+        "plugins-builtin/hermes-plugin-setup/hermes_plugin_setup/elsewhere.py",
     },
     "ruamel": {"hermes_core/config_text.py"},
     "tree_sitter": {"hermes_core/gate/commands.py"},
@@ -54,6 +56,7 @@ PLUGIN_NEEDS: dict[str, set[str]] = {
     "hermes_plugin_api_server": {"starlette", "uvicorn"},
     "hermes_plugin_file": {"yaml"},
     "hermes_plugin_repl": {"prompt_toolkit", "rich"},
+    "hermes_plugin_setup": {"prompt_toolkit", "yaml"},
 }
 """What a built-in plugin may import besides the kit and msgspec: its own dependencies."""
 

@@ -11,6 +11,7 @@ from hermes_plugins import (
     Platform,
     PlatformSpec,
     Section,
+    SetupSection,
     hookimpl,
 )
 
@@ -42,6 +43,14 @@ class Settings(Section, frozen=True, kw_only=True):
 def hermes_register_config() -> list[ConfigSection]:
     """Where the server is, and who we are there."""
     return [ConfigSection(name="irc", schema=Settings, env=(SASL_PASSWORD, SERVER_PASSWORD))]
+
+
+@hookimpl
+def hermes_register_setup() -> list[SetupSection]:
+    """Which server, under which name, and who may talk to the agent."""
+    from .questions import section
+
+    return [section(SASL_PASSWORD)]
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from .requests import Call, Step
 
 CONNECT = (
     "I am not a language model, only the offline stand-in. To connect one: "
-    "`hermes config set OPENROUTER_API_KEY …`, or start Ollama."
+    "`hermes setup`, or start Ollama."
 )
 
 _HELP = """I understand plain requests, and do them with the real tools:

@@ -28,7 +28,7 @@ from hermes_plugins import (
 )
 
 ALL = ("read_file", "write_file", "search_files", "terminal", "memory")
-CONNECT = "hermes config set OPENROUTER_API_KEY"
+CONNECT = "hermes setup"
 
 
 class NoHttp:

@@ -13,6 +13,7 @@ from hermes_plugins import (
     Pure,
     Runs,
     Section,
+    SetupSection,
     Tool,
     ToolContext,
     ToolResult,
@@ -99,3 +100,11 @@ def hermes_register_config() -> list[ConfigSection]:
     """Time-outs, output limit, shell; two of them also stand in the kernel's own section."""
     inherits = {"timeout": "terminal.timeout", "shell": "terminal.shell"}
     return [ConfigSection(name="terminal", schema=Settings, inherits=inherits)]
+
+
+@hookimpl
+def hermes_register_setup() -> list[SetupSection]:
+    """Where commands begin, in which shell, and for how long."""
+    from .questions import SECTION
+
+    return [SECTION]
