@@ -44,9 +44,7 @@ def set_value(
     """
     if layers.is_variable(key, declared_env):
         if not text or "\0" in text:
-            raise UsageError(
-                f"No value for {key}.", hint=f"To remove it: hermes config unset {key}"
-            )
+            raise _no_value(key)
         file = paths.home / SECRETS_FILE
         _rewrite(file, lambda before: dotenv.set_variable(before, key, text), mode=0o600)
         return file
@@ -73,9 +71,8 @@ def check_value(
     Raises:
         UsageError: the key is unknown, or the value does not fit.
     """
-    if not is_variable(key, declared_env):
-        key = layers.canonical_key(key)
-        _checked(_field(key, schemas), key, text)
+    if not layers.is_variable(key, declared_env):
+        _checked(layers.canonical_key(key), text, schemas)
     elif not text or "\0" in text:
         raise _no_value(key)
 
@@ -160,6 +157,10 @@ def _alone(home: Path) -> Iterator[None]:
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+def _no_value(name: str) -> UsageError:
+    return UsageError(f"No value for {name}.", hint=f"To remove it: hermes config unset {name}")
 
 
 def _checked(key: str, text: str, schemas: Mapping[str, type[Section]]) -> str:

@@ -113,6 +113,8 @@ def command(
     try:
         status = asyncio.run(chat.run())
         if chat.wants_setup:
+            from hermes_core.cli.main import INTERRUPTED
+
             status = first_run.run_setup(ctx)
             if status == INTERRUPTED:
                 return status

@@ -45,6 +45,9 @@ class _Silence:
     async def retrying(self, failure: Failure, attempt: int, seconds: float) -> None:
         return None
 
+    async def told(self, text: str) -> None:
+        """Nobody is told."""
+
     def sending(self, request: ModelRequest) -> None:
         return None
 
