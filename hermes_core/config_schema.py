@@ -144,7 +144,10 @@ class ToolsetsSettings(Section, frozen=True, kw_only=True):
 
     by_face: Annotated[
         dict[str, Names],
-        Meta(description="toolsets by face: cli, api-server, telegram, cron, webhook, mail, …"),
+        Meta(
+            description="toolsets by face: cli, api-server, telegram, cron, webhook, mail, …; "
+            "-NAME leaves one out"
+        ),
     ] = msgspec.field(default_factory=lambda: dict(BY_FACE))
     sets: Annotated[dict[str, Toolset], Meta(description="a set of tools", extra=_REST)] = {}
 

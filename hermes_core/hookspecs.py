@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._decisions import CallView, Decision, ResultView
 from hermes_plugins._dialects import ModelRequest
+from hermes_plugins._doctor import DoctorCheck
 from hermes_plugins._errors import ProviderError
 from hermes_plugins._events import TurnEnded
 from hermes_plugins._faces import SlashCommand
@@ -68,6 +69,11 @@ def hermes_register_prompt_sections() -> Iterable[PromptSection]:
 @hookspec
 def hermes_register_slash_commands() -> Iterable[SlashCommand]:
     """Offer commands of the prompt. Groups: hermes.tools, hermes.memory, hermes.lifecycle."""
+
+
+@hookspec
+def hermes_register_doctor() -> Iterable[DoctorCheck]:
+    """Name what ``hermes doctor`` should look at. Any group."""
 
 
 # --------------------------------------------------------------------------------------
@@ -216,6 +222,7 @@ def hermes_on_stop(host: Host) -> None:
 _ANY = frozenset(
     {
         "hermes_register_config",
+        "hermes_register_doctor",
         "hermes_on_start",
         "hermes_on_stop",
         "hermes_on_session_start",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hermes_plugins._config import ConfigSection
+from hermes_plugins._doctor import DoctorCheck
 from hermes_plugins._faces import SlashCommand
 from hermes_plugins._host import PromptSection
 from hermes_plugins._platforms import PlatformSpec
@@ -37,6 +38,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     prompt_sections: tuple[PromptSection, ...] = ()
     config: tuple[ConfigSection, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()
+    doctor: tuple[DoctorCheck, ...] = ()
     hooks: tuple[str, ...] = ()
     seconds: float = 0.0
 

@@ -53,6 +53,7 @@ class Runtime:
         objects: Mapping[tuple[str, str], object] | None = None,
         cwd: Path,
         fresh: bool = False,
+        state: Path | None = None,
     ) -> None:
         settings = config.settings
         self.config = config
@@ -60,7 +61,7 @@ class Runtime:
         self.clock = clock
         self.cwd = cwd
         self.http = KernelHttp(clock=clock, force_ipv4=settings.network.force_ipv4)
-        self.store = Store(paths.home / "state.db", clock=clock, process="Hermes")
+        self.store = Store(state or paths.home / "state.db", clock=clock, process="Hermes")
         self.threads = Threads("hermes-tool")
         self._handles: dict[str, Handle] = {}
         self._kernel = Kernel(
@@ -82,7 +83,7 @@ class Runtime:
             handle=self.handle,
             fresh=fresh,
         )
-        self.redactor = Redactor(_secret_values(config))
+        self.redactor = Redactor(secret_values(config))
         self.availability = Availability(clock, self.threads)
         self.audit = Audit(
             paths.logs / "audit.jsonl",
@@ -209,7 +210,7 @@ def _host_settings(config: Config) -> HostSettings:
     )
 
 
-def _secret_values(config: Config) -> list[str]:
+def secret_values(config: Config) -> list[str]:
     """Values that must never be shown: everything in .env, and keys of the environment."""
     named = (
         value

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._providers import ModelInfo, ProviderProfile
 
 
@@ -47,14 +48,32 @@ class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
 class ToolsetState(msgspec.Struct, frozen=True, kw_only=True):
     """An installed toolset; ``off`` is why its plugin is not on or not loaded, "" where it is.
 
-    ``faces`` are those of ``toolsets.by_face`` that get it.
+    ``faces`` are those of ``toolsets.by_face`` that get it. ``is_extra``: its plugin is not built in,
+    so every face gets it unless its list has ``-NAME``.
     """
 
     name: str
     plugin: str
     tools: tuple[ListedTool, ...] = ()
     faces: tuple[str, ...] = ()
+    is_extra: bool = False
     off: str = ""
+
+
+class PromptPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a system prompt; ``plugin`` is whose section it is, "" for the kernel's own."""
+
+    id: str
+    plugin: str
+    text: str
+
+
+class PromptSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What every request of a session begins with; the texts of ``parts``, joined, are ``system``."""
+
+    system: str
+    parts: tuple[PromptPart, ...]
+    tools: tuple[ToolSpec, ...]
 
 
 class Catalog(Protocol):
@@ -80,3 +99,13 @@ class Catalog(Protocol):
 
     async def toolsets(self) -> Sequence[ToolsetState]:
         """Every installed toolset with its tools, by name; loads their plugins."""
+
+    async def prompt(self, *, session: str = "", face: str = "cli") -> PromptSetup:
+        """The prompt that is stored with a session, by its id; else what a new one would get.
+
+        Parts of a stored one are told by their beginnings, as the plugins that are on render them now.
+
+        Raises:
+            UsageError: no model can be chosen for a new one.
+            StoreError: there is no such session.
+        """

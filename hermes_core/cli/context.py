@@ -40,6 +40,14 @@ def working_folder() -> Path:
         ) from error
 
 
+def some_folder(paths: Paths) -> Path:
+    """The working directory; the home when that is gone."""
+    try:
+        return working_folder()
+    except UsageError:
+        return paths.home
+
+
 def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Config:
     """The settings of this call."""
     return load_config(
@@ -102,12 +110,14 @@ def declared(ctx: click.Context) -> Declared:
 
 
 def discovered(ctx: click.Context) -> Sequence[Found]:
-    """Commands that plugins add; a home that cannot be read has none."""
+    """Commands that plugins add. Settings that are wrong count as not set, so that the commands which
+    say what is wrong are there when something is."""
     try:
-        plugins = config_of(ctx).settings.plugins
         paths = paths_of(ctx)
+        config = read_config(paths, cwd=some_folder(paths), environ=process_environment())
     except HermesError:
         return ()
+    plugins = config.settings.plugins
     folders = [paths.home / "plugins", *(Path(one).expanduser() for one in plugins.paths)]
     found = Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
     settings = HostSettings(enabled=plugins.enabled, disabled=plugins.disabled)

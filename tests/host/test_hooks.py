@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from hermes_core import hookspecs
+from hermes_core.cli.inspection import RuntimeInspection
 from hermes_plugins import (
     Ask,
     CallView,
     ConfigSection,
     Decision,
     Deny,
+    DoctorCheck,
     Fetches,
+    Finding,
     Host,
     Message,
     ModelRequest,
@@ -317,6 +320,22 @@ async def test_hermes_register_slash_commands_adds_a_command_to_every_face(herme
         async with hermes(plugins=lifecycle(Plugin()), server=server) as host:
             said = await (await host.prompt()).type("/greet Ada")
     assert said == "Hello Ada, from custom/scripted."
+
+
+async def test_hermes_register_doctor_names_checks_that_run_with_the_plugins_handle(hermes) -> None:
+    async def look(host: Host) -> list[Finding]:
+        return [Finding(level="ok", text=f"{host.plugin} is well")]
+
+    class Plugin:
+        @hookimpl
+        def hermes_register_doctor(self) -> list[DoctorCheck]:
+            return [DoctorCheck(id="p.health", title="Health", run=look)]
+
+    async with hermes(plugins=lifecycle(Plugin())) as host:
+        inspection = RuntimeInspection(host.runtime, "doctor")
+        ((plugin, check),) = [one for one in await inspection.checks() if one[0] == "p"]
+        assert (plugin, check.title) == ("p", "Health")
+        assert await inspection.run(plugin, check) == [Finding(level="ok", text="p is well")]
 
 
 async def test_hermes_on_start_comes_once_before_the_first_session(hermes, log) -> None:

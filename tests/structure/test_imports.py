@@ -23,6 +23,7 @@ FLOORS = {
     "hermes_core.opening": 4,
     "hermes_core.runtime": 5,
     "hermes_core.catalog": 5,
+    "hermes_core.anatomy": 4,
     "hermes_core.slash_commands": 5,
     "hermes_core.faces": 6,
     "hermes_core.cli": 7,

@@ -7,7 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from hermes_plugins import (
     ConfigSection,
+    DoctorCheck,
     Effect,
+    Finding,
+    Host,
     Json,
     Meta,
     Pure,
@@ -99,3 +102,15 @@ def hermes_register_config() -> list[ConfigSection]:
     """Time-outs, output limit, shell; two of them also stand in the kernel's own section."""
     inherits = {"timeout": "terminal.timeout", "shell": "terminal.shell"}
     return [ConfigSection(name="terminal", schema=Settings, inherits=inherits)]
+
+
+async def _look(host: Host) -> Sequence[Finding]:
+    from . import checks
+
+    return await checks.look_at_shell(host)
+
+
+@hookimpl
+def hermes_register_doctor() -> list[DoctorCheck]:
+    """Whether the shell is there and runs something."""
+    return [DoctorCheck(id="terminal.shell", title="Shell", run=_look)]
