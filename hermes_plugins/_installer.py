@@ -10,11 +10,12 @@ import msgspec
 
 class PlannedPackage(msgspec.Struct, frozen=True, kw_only=True):
     """A distribution that would be installed or changed; ``before`` is "" for a new one, ``version``
-    where the installer does not tell it."""
+    where the installer does not tell it. ``breaks`` are installed ones that ask for another version."""
 
     name: str
     version: str
     before: str = ""
+    breaks: tuple[str, ...] = ()
 
 
 class PackageInstaller(Protocol):

@@ -74,6 +74,7 @@ def declared(ctx: click.Context) -> Declared:
     cannot be used nothing is declared.
     """
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     from hermes_core.clock import SystemClock
     from hermes_core.hookspecs import HONOURED
@@ -103,10 +104,12 @@ def declared(ctx: click.Context) -> Declared:
             missing=host.missing,
         )
 
-    try:
-        return asyncio.run(collect())
-    except HermesError:
-        return Declared()
+    # In a thread, because a command may ask out of a loop of its own.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        try:
+            return thread.submit(asyncio.run, collect()).result()
+        except HermesError:
+            return Declared()
 
 
 def discovered(ctx: click.Context) -> Sequence[Found]:

@@ -47,6 +47,8 @@ class RuntimeInspection:
         return await asyncio.to_thread(health.look, file, self._runtime.clock.now())
 
     async def unsent(self) -> tuple[int, int]:
+        if not (self._runtime.paths.home / "state.db").exists():
+            return 0, 0
         try:
             counts = (await self._runtime.store.mailbox().counts()).values()
         except StoreError:

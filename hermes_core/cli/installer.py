@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -23,10 +23,14 @@ import msgspec
 
 from hermes_core.config import process_environment
 from hermes_core.config_tree import is_secret_name
+from hermes_core.versions import outside
 from hermes_plugins import HermesError, PlannedPackage, UsageError
 
 # What it would add (+) or put in anew (~); a folder has its address in place of a version.
 _UV_LINE: Final = re.compile(r"^ [+~] ([A-Za-z0-9._-]+)(?:==(\S+)| @ )", re.MULTILINE)
+
+
+_REQUIRED: Final = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^]]*\])?\s*\(?([^;)]*)\)?")
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,9 +125,16 @@ class Installer(msgspec.Struct, frozen=True, kw_only=True):
                 _run([*command, "--quiet", "--report", str(report)])
                 rows = json.loads(report.read_text(encoding="utf-8"))["install"]
             found = [(row["metadata"]["name"], row["metadata"]["version"]) for row in rows]
+        planned = {normal_name(name): version for name, version in found}
+        broken = _broken_by(planned)
         return [
-            PlannedPackage(name=normal_name(name), version=version, before=_version_of(name))
-            for name, version in found
+            PlannedPackage(
+                name=name,
+                version=version,
+                before=_version_of(name),
+                breaks=tuple(broken.get(name, ())),
+            )
+            for name, version in planned.items()
         ]
 
     def update(self, requirements: Sequence[str]) -> None:
@@ -217,6 +228,24 @@ def _version_of(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return ""
+
+
+def _broken_by(planned: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """Installed distributions that would stay and ask for other versions, by what breaks them.
+
+    Requirements with a marker are left out: they may not count here.
+    """
+    from importlib.metadata import distributions
+
+    broken: dict[str, list[str]] = {}
+    for one in distributions():
+        owner = normal_name(one.name)
+        for line in () if owner in planned else one.requires or ():
+            match = _REQUIRED.fullmatch(line.strip())
+            name = normal_name(match[1]) if match else ""
+            if match and planned.get(name) and outside(match[2], version=planned[name]):
+                broken.setdefault(name, []).append(f"{owner} {one.version}")
+    return broken
 
 
 def _run(command: Sequence[str]) -> str:

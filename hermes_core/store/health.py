@@ -42,6 +42,8 @@ def _findings(connection: database.Connection, path: Path, now: float) -> list[F
     found = [
         Finding(level=next((_LEVELS[sign] for sign in _LEVELS if sign in line), "info"), text=line)
         for line in database.check(connection, path)
+        if "checkpoint race"
+        not in line  # said of the installation, whether anything is kept or not
     ]
     for line in search.check(connection):
         is_slow_only = not connection.indexed

@@ -16,9 +16,7 @@ async def look_at_settings(host: Host) -> Sequence[Finding]:
     """Only what was set is looked at: nobody has to use IRC."""
     settings = host.section(Settings)
     if settings == Settings():
-        text = "Not set up."
-        hint = "Needed only for IRC: `hermes config set plugins.irc.server irc.example.org`"
-        return [Finding(level="info", text=text, hint=hint)]
+        return []
     found = []
     if settings.account and not host.secret(SASL_PASSWORD):
         text = f"plugins.irc.account is {settings.account}, but it has no password."
