@@ -39,6 +39,8 @@ BEHIND = {
         "hermes_core/config_edit.py",
         # Says whether a YAML file that the model wrote is one.
         "plugins-builtin/hermes-plugin-file/hermes_plugin_file/syntax.py",
+        # Reads the front matter of skill packs.
+        "plugins-builtin/hermes-plugin-inspect/hermes_plugin_inspect/skills.py",
     },
     "tree_sitter": {"hermes_core/gate/commands.py"},
     "tree_sitter_bash": {"hermes_core/gate/commands.py"},
@@ -52,6 +54,7 @@ BEHIND = {
 KIT_NEEDS = {"msgspec", "pluggy"}
 PLUGIN_NEEDS: dict[str, set[str]] = {
     "hermes_plugin_file": {"yaml"},
+    "hermes_plugin_inspect": {"yaml"},
     "hermes_plugin_repl": {"prompt_toolkit", "rich"},
 }
 """What a built-in plugin may import besides the kit and msgspec: its own dependencies."""

@@ -44,7 +44,8 @@ async def look(face: FaceHost) -> tuple[Sequence[Finding], bool]:
         return [Finding(level="warn", text=text, hint=hint)], True
     key = f", key from {state.key}" if state.key else ", without a key"
     chosen = Finding(level="ok", text=f"{choice.label}, at {choice.url}{key}.")
-    return [chosen, *await _reached(face, state, choice)], True
+    reached = await _reached(face, state, choice)
+    return [chosen, *reached], not any(one.level == "fail" for one in reached)
 
 
 def is_stand_in(state: ProviderState) -> bool:

@@ -108,9 +108,10 @@ class Update:
     def _running(self) -> Iterator[str]:
         for profile, process in self._host.gateways().items():
             name = f"hermes -p {profile}" if profile else "hermes"
+            which = f"process {process}" if process else "of another place"
             whose = f" of {profile}" if profile else ""
             yield (
-                f"The gateway{whose} (process {process}) still runs the old version: "
+                f"The gateway{whose} ({which}) still runs the old version: "
                 f"`{name} gateway stop`, then `{name} gateway run`."
             )
 
