@@ -11,17 +11,22 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from hermes_core.store import database, index, search
 from hermes_plugins._doctor import Finding, Level
 from hermes_plugins._errors import HermesError
+
+T = TypeVar("T")
 
 LEFT_SECONDS: Final = 3600.0
 """From which a lease that ran out counts as left behind; its holder may only have slept before."""
 
 _LEVELS: Final[dict[str, Level]] = {"is damaged": "fail", "network": "warn"}
 _LEFT: Final = "holder <> '' AND abs(lease_until - ?) > ?"
+_FORGET: Final = (
+    f"UPDATE sessions SET fence = fence + 1, holder = '', lease_until = 0 WHERE {_LEFT}"
+)
 
 
 def look(path: Path, now: float) -> list[Finding]:
@@ -53,15 +58,14 @@ def _findings(connection: database.Connection, path: Path, now: float) -> list[F
         f"SELECT count(*) FROM sessions WHERE {_LEFT}", (now, LEFT_SECONDS)
     ).fetchone()
     if left:
-        what = "1 session is" if left == 1 else f"{left:,} sessions are"
-        text = f"{what} still marked as being written, by a process that is gone."
+        text = f"{_sessions(left)} marked as being written, by a process that is gone."
         hint = "It does no harm; `hermes doctor --fix` takes the mark away."
         release = partial(_in_thread, _release, path, now)
         found.append(Finding(level="info", text=text, hint=hint, fix=release))
     if not any(one.level in ("warn", "fail") for one in found):
         (count,) = connection.execute("SELECT count(*) FROM sessions").fetchone()
         size = path.stat().st_size / 1_000_000
-        found.insert(0, Finding(level="ok", text=f"Sound; {count:,} sessions, {size:,.1f} MB."))
+        found.insert(0, Finding(level="ok", text=f"Sound; {_sessions(count)}, {size:,.1f} MB."))
     return found
 
 
@@ -79,22 +83,16 @@ def _mend_search(path: Path) -> str:
 
 def _release(path: Path, now: float) -> str:
     with closing(database.connect(path)) as connection:
-        count = _transact(
-            connection,
-            lambda one: (
-                one.execute(
-                    "UPDATE sessions SET fence = fence + 1, holder = '', lease_until = 0"
-                    f" WHERE {_LEFT}",
-                    (now, LEFT_SECONDS),
-                ).rowcount
-            ),
-        )
-    return f"{count:,} marks of processes that are gone are taken away."
+        values = (now, LEFT_SECONDS)
+        count = _transact(connection, lambda one: one.execute(_FORGET, values).rowcount)
+    return f"The mark of {_sessions(count)} is taken away."
 
 
-def _transact(
-    connection: database.Connection, work: Callable[[database.Connection], object]
-) -> object:
+def _sessions(count: int) -> str:
+    return "1 session" if count == 1 else f"{count:,} sessions"
+
+
+def _transact(connection: database.Connection, work: Callable[[database.Connection], T]) -> T:
     """Run it in a transaction.
 
     Raises:

@@ -92,7 +92,6 @@ class Log:
         self._place = 0
         self._number = 0
         self._rest = ""
-        self._was_shown = False
 
     @property
     def exists(self) -> bool:
@@ -105,8 +104,8 @@ class Log:
         for file in (self.file, *self._older()):
             kept: deque[Record] = deque(maxlen=max(count - len(found), 0))
             try:
-                with file.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-                    kept.extend(self._fitting(stream))
+                with file.open("rb") as stream:
+                    kept.extend(self._fitting(line.decode("utf-8", "replace") for line in stream))
                     if file == self.file:
                         self._place = stream.tell()
                         self._number = os.fstat(stream.fileno()).st_ino
@@ -121,19 +120,29 @@ class Log:
         return list(found)
 
     def new(self) -> list[Record]:
-        """What was logged since, as far as it fits."""
+        """What was logged since, as far as it fits; also the end of a file that was moved aside."""
         try:
-            with self.file.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-                state = os.fstat(stream.fileno())
-                if state.st_ino != self._number or state.st_size < self._place:
-                    self._place, self._number, self._rest = 0, state.st_ino, ""
-                stream.seek(self._place)
-                text = self._rest + stream.read()
-                self._place = stream.tell()
+            state = self.file.stat()
+            text = self._rest
+            if state.st_ino != self._number or state.st_size < self._place:
+                text += self._end_of_older()
+                self._place, self._number = 0, state.st_ino
+            text += self._read_on(self.file)
         except OSError:  # moved aside just now, or not there yet
             return []
         whole, end, self._rest = text.rpartition("\n")
-        return list(self._fitting(whole.splitlines())) if end else []
+        return list(self._fitting(whole.split("\n"))) if end else []
+
+    def _end_of_older(self) -> str:
+        moved = self._older()[:1]
+        return self._read_on(moved[0]) if moved and moved[0].stat().st_ino == self._number else ""
+
+    def _read_on(self, file: Path) -> str:
+        with file.open("rb") as stream:
+            stream.seek(self._place)
+            data = stream.read()
+            self._place += len(data)
+        return data.decode("utf-8", "replace")
 
     def _older(self) -> list[Path]:
         """Files that were moved aside, newest first."""
