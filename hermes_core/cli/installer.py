@@ -122,8 +122,13 @@ class Installer(msgspec.Struct, frozen=True, kw_only=True):
         else:
             with TemporaryDirectory() as folder:
                 report = Path(folder) / "report.json"
-                _run([*command, "--quiet", "--report", str(report)])
+                told = _run([*command, "--quiet", "--report", str(report)])
                 rows = json.loads(report.read_text(encoding="utf-8"))["install"]
+            if "Retrying (" in told and not rows:  # pip takes what is here for the newest then
+                raise HermesError(
+                    "the package index cannot be reached.",
+                    hint="Nothing was changed. Check the network, or PIP_INDEX_URL.",
+                )
             found = [(row["metadata"]["name"], row["metadata"]["version"]) for row in rows]
         planned = {normal_name(name): version for name, version in found}
         broken = _broken_by(planned)

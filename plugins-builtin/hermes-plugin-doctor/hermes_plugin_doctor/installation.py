@@ -39,8 +39,8 @@ def _half_update(host: CommandHost) -> Sequence[Finding]:
         fix = partial(leftovers.remove, traces.folders)
         hint = "`hermes update`, or `hermes doctor --fix`, takes it away."
         found.append(Finding(level="warn", text=text, hint=hint, fix=fix))
-    for name, why in traces.mixed.items():
-        text = f"{name} is half updated: {why}."
+    for one in traces.mixed:
+        text = f"{one.name} is half updated: {one.why}."
         hint = "`hermes update` puts it in order."
         found.append(Finding(level="fail", text=text, hint=hint))
     return found

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sysconfig
-from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, distributions, version
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,13 +16,24 @@ import msgspec
 _ASIDE: Final = re.compile(
     r"~[-~.=%0-9]*(?:ermes|rmes|mes|es|s)_(?:core|host|plugins?)(?:[_.-].*)?"
 )
+_RECORD: Final = re.compile(r"(hermes_(?:host|plugin_\w+))-(.+)\.dist-info")
+
+
+class Mixed(msgspec.Struct, frozen=True, kw_only=True):
+    """A distribution that is half one version and half another; ``keep`` is the one to put in place
+    again, ``stale`` are the records of others."""
+
+    name: str
+    why: str
+    keep: str
+    stale: tuple[Path, ...] = ()
 
 
 class Traces(msgspec.Struct, frozen=True, kw_only=True):
-    """``folders`` were set aside and forgotten; ``mixed`` says of a distribution what does not fit."""
+    """``folders`` were set aside and forgotten."""
 
     folders: tuple[Path, ...] = ()
-    mixed: Mapping[str, str] = {}
+    mixed: tuple[Mixed, ...] = ()
 
 
 def find(running: str) -> Traces:
@@ -33,31 +43,33 @@ def find(running: str) -> Traces:
     """
     place = Path(sysconfig.get_path("purelib"))
     try:
-        folders = [one for one in sorted(place.iterdir()) if _ASIDE.fullmatch(one.name)]
+        inside = sorted(place.iterdir())
     except OSError:
-        folders = []
-    return Traces(folders=tuple(folders), mixed=_mixed(place, running))
+        return Traces()
+    records: dict[str, dict[str, Path]] = {}
+    for one in inside:
+        if match := _RECORD.fullmatch(one.name):
+            records.setdefault(match[1].replace("_", "-"), {})[match[2]] = one
+    return Traces(
+        folders=tuple(one for one in inside if _ASIDE.fullmatch(one.name)),
+        mixed=tuple(_mixed(records, running)),
+    )
 
 
-def _mixed(place: Path, running: str) -> Mapping[str, str]:
-    seen: dict[str, list[str]] = {}
-    for one in distributions(path=[str(place)]):
-        folder = Path(str(getattr(one, "_path", "")))
-        name = folder.name.partition("-")[0].replace("_", "-").lower()
-        if name == "hermes-host" or name.startswith("hermes-plugin-"):
-            seen.setdefault(name, []).append(folder.name.split("-")[1].removesuffix(".dist"))
-    mixed = {
-        name: f"versions {' and '.join(sorted(versions))} are both there"
-        for name, versions in sorted(seen.items())
-        if len(versions) > 1
-    }
-    try:
-        told = version("hermes-host")
-    except PackageNotFoundError:
-        return mixed
-    if told != running:
-        mixed.setdefault("hermes-host", f"it says {told}, and its code says {running}")
-    return mixed
+def _mixed(records: Mapping[str, Mapping[str, Path]], running: str) -> Iterator[Mixed]:
+    for name, versions in records.items():
+        newest = max(versions, key=lambda one: [int(digits) for digits in re.findall(r"\d+", one)])
+        keep = running if name == "hermes-host" and running in versions else newest
+        if len(versions) > 1:
+            yield Mixed(
+                name=name,
+                why=f"versions {' and '.join(sorted(versions))} are both there",
+                keep=keep,
+                stale=tuple(path for one, path in versions.items() if one != keep),
+            )
+        elif name == "hermes-host" and running not in versions:
+            why = f"it says {newest}, and its code says {running}"
+            yield Mixed(name=name, why=why, keep=newest)
 
 
 async def remove(folders: Sequence[Path]) -> str:

@@ -40,15 +40,15 @@ class Update:
 
     def lines(self) -> Iterator[str]:
         """What is newer, and what else there is to do."""
-        for one in self.plan:
-            change = f"{one.before} -> {one.version}" if one.before else f"{one.version} (new)"
-            yield f"{one.name} {change or '(newer)'}"
+        for new in self.plan:
+            change = f"{new.before} -> {new.version}" if new.before else f"{new.version} (new)"
+            yield f"{new.name} {change}"
         for folder in self._traces.folders:
             yield f"{folder.name}: left behind by an update that was cut off"
-        for name, why in self._traces.mixed.items():
-            yield f"{name}: half updated, {why}"
+        for one in self._traces.mixed:
+            yield f"{one.name}: half updated, {one.why}"
         if not self.plan:
-            yield f"{HOST} {self._host.version} is the newest, and so are its plugins."
+            yield f"Nothing newer than {HOST} {self._host.version} and its plugins was found."
 
     def refuse_breaking(self, *, force: bool) -> None:
         """Stop before somebody else's plugin stops working.
@@ -71,13 +71,11 @@ class Update:
         Raises:
             HermesError: the installer failed; a second run cleans up.
         """
-        if self._traces.folders:
-            yield asyncio.run(leftovers.remove(self._traces.folders))
-        again = [
-            f"{name}=={told}"
-            for name in self._traces.mixed
-            if name not in {one.name for one in self.plan} and (told := _version(name))
-        ]
+        planned = {one.name for one in self.plan}
+        left = [*self._traces.folders, *(path for one in self._traces.mixed for path in one.stale)]
+        if left:
+            yield asyncio.run(leftovers.remove(left))
+        again = [f"{one.name}=={one.keep}" for one in self._traces.mixed if one.name not in planned]
         try:
             if again:
                 self._installer.reinstall(again)
