@@ -1,4 +1,4 @@
-"""What the kernel tells `hermes doctor`: checks of plugins are contained, wrong settings no hindrance."""
+"""What the kernel tells `hermes doctor`: checks are contained, and wrong settings no hindrance."""
 
 from __future__ import annotations
 
