@@ -13,14 +13,18 @@ from hermes_core.loaded import Loaded
 from hermes_core.registry import Owned, permitted
 from hermes_core.route.ask import Route
 from hermes_core.route.route import MODELS_SECONDS, Wanted
+from hermes_core.toolsets import ToolsetSettings, face_toolsets, select
 from hermes_plugins._catalog import (
     ListedTool,
     ModelChoice,
     ModelReply,
+    PromptSetup,
     ProviderState,
     ToolsetState,
 )
+from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._errors import ProviderError
+from hermes_plugins._faces import SessionWish
 from hermes_plugins._providers import ModelInfo
 from hermes_plugins._setup import SetupSection
 from hermes_plugins._tools import Tool
@@ -112,7 +116,6 @@ class RuntimeCatalog:
         if not off and found.name in names and found.plugin not in host.loaded:
             told = (one.text for one in reversed(host.problems) if one.plugin == found.plugin)
             off = next(told, "not loaded")
-        by_face = self._runtime.config.settings.toolsets.by_face
         return ToolsetState(
             name=found.name,
             plugin=found.plugin,
@@ -122,10 +125,44 @@ class RuntimeCatalog:
                 )
                 for tool in tools
             ),
-            faces=tuple(sorted(face for face, sets in by_face.items() if found.name in sets)),
+            faces=tuple(
+                face for face, given in sorted(self._faces().items()) if found.name in given
+            ),
             off=off,
             builtin=found.builtin,
         )
+
+    def _faces(self) -> Mapping[str, set[str]]:
+        """What each face of ``toolsets.by_face`` is given, as opening a session resolves it."""
+        settings, host = self._runtime.config.settings.toolsets, self._runtime.host
+        known = {one.name for one in host.found if one.group == "hermes.tools"}
+        extra = {one.name for one in host.found if one.group == "hermes.tools" and not one.builtin}
+        named = {
+            name: ToolsetSettings(includes=one.includes, tools=one.tools)
+            for name, one in settings.sets.items()
+        }
+        given: dict[str, set[str]] = {}
+        for face in settings.by_face:
+            listed, left_out = face_toolsets(settings.by_face, face)
+            present = [name for name in listed if name in known or name in named]
+            chosen = select(present, named=named, installed=known)
+            given[face] = {*chosen.toolsets, *(extra - left_out)}
+        return given
+
+    async def prompt(self, *, session: str = "", face: str = "cli") -> PromptSetup:
+        from hermes_core.anatomy import parts_of, sections
+
+        if session:
+            setup = await self._runtime.store.setup(session)
+            system = setup.system
+            tools = msgspec.json.decode(setup.tools, type=tuple[ToolSpec, ...])
+        else:
+            opened = await self._runtime.open_session(SessionWish(face=face))
+            system, tools = opened.system, tuple(opened.tools)
+            await opened.close()
+        names = sorted(self._faces().get(face, ()))
+        known = await sections(self._runtime, face=face, toolsets=names)
+        return PromptSetup(system=system, parts=parts_of(system, known), tools=tools)
 
 
 def _choice(route: Route) -> ModelChoice:

@@ -161,7 +161,7 @@ BY_FACE: dict[str, Names] = {
 class ToolsetsSettings(Section, frozen=True, kw_only=True):
     """Named sets of tools, and which of them a face gets.
 
-    by_face: toolsets by face: cli, api-server, telegram, cron, webhook, mail, …
+    by_face: toolsets by face: cli, api-server, telegram, cron, webhook, mail, …; -NAME leaves one out
     sets: a set of tools
     """
 

@@ -353,7 +353,9 @@ def _write_cache(file: Path, cache: _Cache) -> None:
     """Replace the cache whole; a home that cannot be written only costs the next start some time."""
     draft = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        # The home is made by whoever comes first, and is its owner's alone.
+        file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.parent.mkdir(exist_ok=True)
         draft.write_bytes(msgspec.json.encode(cache))
         os.replace(draft, file)
     except OSError:

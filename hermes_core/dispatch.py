@@ -206,6 +206,23 @@ class Dispatch:
             raise Fault(plugin, name, error) from error
         return answer
 
+    async def examine(
+        self, plugin: str, name: str, function: Callable[[], Awaitable[object]], *, seconds: float
+    ) -> object:
+        """What a plugin's check for ``hermes doctor`` finds.
+
+        Raises:
+            Fault: it raised, or took longer than ``seconds``.
+        """
+        work = self._guarded(Implementation(plugin, name, function), {})
+        try:
+            answer, error = await self._deadline.run(work, seconds)
+        except TimeoutError:
+            raise Fault(plugin, name, f"took longer than {seconds:g} s") from None
+        if error is not None:
+            raise Fault(plugin, name, error) from error
+        return answer
+
     def emit(self, hook: str, /, **arguments: object) -> None:
         """Tell the watchers. Never waits and never raises."""
         for implementation in self._of(hook):

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from hermes_plugins._config import ConfigSection
 from hermes_plugins._decisions import CallView, Decision, ResultView
 from hermes_plugins._dialects import ModelRequest
+from hermes_plugins._doctor import DoctorCheck
 from hermes_plugins._errors import ProviderError
 from hermes_plugins._events import TurnEnded
 from hermes_plugins._faces import FaceSpec, SlashCommand
@@ -74,6 +75,11 @@ def hermes_register_slash_commands() -> Iterable[SlashCommand]:
 @hookspec
 def hermes_register_setup() -> Iterable[SetupSection]:
     """Name what a person has to be asked before the plugin works. Any group."""
+
+
+@hookspec
+def hermes_register_doctor() -> Iterable[DoctorCheck]:
+    """Name what ``hermes doctor`` should look at. Any group."""
 
 
 # --------------------------------------------------------------------------------------
@@ -223,6 +229,7 @@ _ANY = frozenset(
     {
         "hermes_register_config",
         "hermes_register_setup",
+        "hermes_register_doctor",
         "hermes_on_start",
         "hermes_on_stop",
         "hermes_on_session_start",

@@ -29,6 +29,7 @@ from hermes_core.switches import missing, switched_off
 from hermes_core.threads import Threads
 from hermes_plugins._clock import Clock
 from hermes_plugins._config import ConfigSection
+from hermes_plugins._doctor import DoctorCheck
 from hermes_plugins._errors import HermesError, PluginError
 from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import Host, PromptSection
@@ -56,6 +57,7 @@ _DECLARED: Final[Mapping[str, tuple[type, ...]]] = {
     "hermes_register_prompt_sections": (PromptSection,),
     "hermes_register_slash_commands": (SlashCommand,),
     "hermes_register_setup": (SetupSection,),
+    "hermes_register_doctor": (DoctorCheck,),
 }
 
 _log = logging.getLogger("hermes.host")
@@ -359,6 +361,7 @@ class PluginHost:
             ),
             config=cast("tuple[ConfigSection, ...]", declared["hermes_register_config"]),
             setup=cast("tuple[SetupSection, ...]", declared["hermes_register_setup"]),
+            doctor=cast("tuple[DoctorCheck, ...]", declared["hermes_register_doctor"]),
             hooks=tuple(functions),
             seconds=self._clock.monotonic() - started,
         )

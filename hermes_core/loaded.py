@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hermes_plugins._config import ConfigSection
+from hermes_plugins._doctor import DoctorCheck
 from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import PromptSection
 from hermes_plugins._platforms import PlatformSpec
@@ -39,6 +40,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     config: tuple[ConfigSection, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()
     setup: tuple[SetupSection, ...] = ()
+    doctor: tuple[DoctorCheck, ...] = ()
     hooks: tuple[str, ...] = ()
     seconds: float = 0.0
 

@@ -34,7 +34,7 @@ from hermes_core.route.retry import RetryPolicy
 from hermes_core.route.route import Wanted
 from hermes_core.store.repair import valid
 from hermes_core.store.sqlite import Lease, new_session_id
-from hermes_core.toolsets import Selection, ToolsetSettings, select
+from hermes_core.toolsets import Selection, ToolsetSettings, face_toolsets, select
 from hermes_plugins._decisions import CallView, Decision
 from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._environments import Environment
@@ -257,7 +257,7 @@ class Opening:
         }
         if self._wish.toolsets:
             return select(self._wish.toolsets, named=named, installed=installed, off=off)
-        usual = settings.by_face.get(self._wish.face) or settings.by_face.get("cli", ())
+        usual, left_out = face_toolsets(settings.by_face, self._wish.face)
         present = [name for name in usual if name in installed or name in named]
         self._report_missing(set(usual) - set(present), off)
         # A third-party toolset that the owner installed and enabled is there to be used.
@@ -268,7 +268,7 @@ class Opening:
             and not one.builtin
             and not self._runtime.host.why_off(one)
         ]
-        wanted = dict.fromkeys([*present, *strangers])
+        wanted = dict.fromkeys([*present, *(name for name in strangers if name not in left_out)])
         return select(wanted, named=named, installed=installed, off=off)
 
     def _report_missing(self, names: Collection[str], off: Mapping[str, str]) -> None:

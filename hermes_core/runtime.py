@@ -55,6 +55,7 @@ class Runtime:
         objects: Mapping[tuple[str, str], object] | None = None,
         cwd: Path,
         fresh: bool = False,
+        state: Path | None = None,
     ) -> None:
         settings = config.settings
         self.config = config
@@ -62,7 +63,7 @@ class Runtime:
         self.clock = clock
         self.cwd = cwd
         self.http = KernelHttp(clock=clock, force_ipv4=settings.network.force_ipv4)
-        self.store = Store(paths.home / "state.db", clock=clock, process="")
+        self.store = Store(state or paths.home / "state.db", clock=clock, process="")
         self.threads = Threads("hermes-tool")
         self._handles: dict[str, Handle] = {}
         self._kernel = Kernel(

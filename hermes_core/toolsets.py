@@ -6,7 +6,7 @@ that lists ``tools`` and ``includes``. Sets nest; a circle is an error that show
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -25,6 +25,19 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     toolsets: tuple[str, ...]
     tools: frozenset[str] = frozenset()
+
+
+def face_toolsets(
+    by_face: Mapping[str, Sequence[str]], face: str
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What ``toolsets.by_face`` gives a face, and what it leaves out.
+
+    A face without a list has that of cli; an empty list is no toolsets. ``-NAME`` leaves out a toolset
+    that every face gets otherwise, because its plugin is not built in and was switched on.
+    """
+    listed = by_face.get(face, by_face.get("cli", ()))
+    given = tuple(name for name in listed if not name.startswith("-"))
+    return given, frozenset(name[1:] for name in listed if name.startswith("-"))
 
 
 def select(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hermes_plugins._catalog import ListedTool as ListedTool
     from hermes_plugins._catalog import ModelChoice as ModelChoice
     from hermes_plugins._catalog import ModelReply as ModelReply
+    from hermes_plugins._catalog import PromptPart as PromptPart
+    from hermes_plugins._catalog import PromptSetup as PromptSetup
     from hermes_plugins._catalog import ProviderState as ProviderState
     from hermes_plugins._catalog import ToolsetState as ToolsetState
     from hermes_plugins._clock import Clock as Clock
@@ -47,6 +49,11 @@ if TYPE_CHECKING:
     from hermes_plugins._dialects import ToolFragment as ToolFragment
     from hermes_plugins._dialects import ToolSpec as ToolSpec
     from hermes_plugins._dialects import UsageReport as UsageReport
+    from hermes_plugins._doctor import DoctorCheck as DoctorCheck
+    from hermes_plugins._doctor import Finding as Finding
+    from hermes_plugins._doctor import Inspection as Inspection
+    from hermes_plugins._doctor import Level as Level
+    from hermes_plugins._doctor import PluginState as PluginState
     from hermes_plugins._effects import Effect as Effect
     from hermes_plugins._effects import Effects as Effects
     from hermes_plugins._effects import Fetches as Fetches
@@ -109,6 +116,8 @@ if TYPE_CHECKING:
     from hermes_plugins._http import HttpResponse as HttpResponse
     from hermes_plugins._http import SseDecoder as SseDecoder
     from hermes_plugins._http import Timeouts as Timeouts
+    from hermes_plugins._installer import PackageInstaller as PackageInstaller
+    from hermes_plugins._installer import PlannedPackage as PlannedPackage
     from hermes_plugins._markers import hookimpl as hookimpl
     from hermes_plugins._memory import MemoryBackend as MemoryBackend
     from hermes_plugins._memory import Recalled as Recalled
@@ -191,6 +200,7 @@ _HOME: dict[str, str] = {
     "Delta": "_dialects",
     "Deny": "_decisions",
     "Dialect": "_dialects",
+    "DoctorCheck": "_doctor",
     "Drained": "_faces",
     "Duplicate": "_platforms",
     "Effect": "_effects",
@@ -204,6 +214,7 @@ _HOME: dict[str, str] = {
     "FaceSpec": "_faces",
     "Fetches": "_effects",
     "FileStat": "_environments",
+    "Finding": "_doctor",
     "Finish": "_dialects",
     "FinishMark": "_dialects",
     "GatewayFace": "_faces",
@@ -214,7 +225,9 @@ _HOME: dict[str, str] = {
     "ImagePart": "_messages",
     "InboundMessage": "_platforms",
     "Inbox": "_platforms",
+    "Inspection": "_doctor",
     "Json": "_messages",
+    "Level": "_doctor",
     "Limits": "_platforms",
     "ListedTool": "_catalog",
     "MemoryBackend": "_memory",
@@ -230,14 +243,19 @@ _HOME: dict[str, str] = {
     "Notice": "_events",
     "OutboundMessage": "_platforms",
     "Outcome": "_events",
+    "PackageInstaller": "_installer",
     "Part": "_messages",
     "Paths": "_host",
+    "PlannedPackage": "_installer",
     "Platform": "_platforms",
     "PlatformSpec": "_platforms",
     "PluginError": "_errors",
+    "PluginState": "_doctor",
     "Process": "_environments",
     "PromptContext": "_host",
+    "PromptPart": "_catalog",
     "PromptSection": "_host",
+    "PromptSetup": "_catalog",
     "ProviderError": "_errors",
     "ProviderProfile": "_providers",
     "ProviderState": "_catalog",
@@ -349,6 +367,7 @@ __all__ = [
     "Delta",
     "Deny",
     "Dialect",
+    "DoctorCheck",
     "Drained",
     "Duplicate",
     "Effect",
@@ -362,6 +381,7 @@ __all__ = [
     "FaceSpec",
     "Fetches",
     "FileStat",
+    "Finding",
     "Finish",
     "FinishMark",
     "GatewayFace",
@@ -372,7 +392,9 @@ __all__ = [
     "ImagePart",
     "InboundMessage",
     "Inbox",
+    "Inspection",
     "Json",
+    "Level",
     "Limits",
     "ListedTool",
     "MemoryBackend",
@@ -388,14 +410,19 @@ __all__ = [
     "Notice",
     "OutboundMessage",
     "Outcome",
+    "PackageInstaller",
     "Part",
     "Paths",
+    "PlannedPackage",
     "Platform",
     "PlatformSpec",
     "PluginError",
+    "PluginState",
     "Process",
     "PromptContext",
+    "PromptPart",
     "PromptSection",
+    "PromptSetup",
     "ProviderError",
     "ProviderProfile",
     "ProviderState",

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from hermes_plugins._dialects import ToolSpec
 from hermes_plugins._messages import Usage
 from hermes_plugins._providers import ModelInfo, ProviderProfile
 from hermes_plugins._setup import SetupSection
@@ -68,7 +69,8 @@ class ListedTool(msgspec.Struct, frozen=True, kw_only=True):
 class ToolsetState(msgspec.Struct, frozen=True, kw_only=True):
     """An installed toolset; ``off`` is why its plugin is not on or not loaded, "" where it is.
 
-    ``faces`` are those of ``toolsets.by_face`` that get it; one that is not ``builtin`` goes to all.
+    ``faces`` are those of ``toolsets.by_face`` that get it. One that is not ``builtin`` goes to every
+    face, unless its list has ``-NAME``.
     """
 
     name: str
@@ -77,6 +79,22 @@ class ToolsetState(msgspec.Struct, frozen=True, kw_only=True):
     faces: tuple[str, ...] = ()
     off: str = ""
     builtin: bool = False
+
+
+class PromptPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a system prompt; ``plugin`` is whose section it is, "" for the kernel's own."""
+
+    id: str
+    plugin: str
+    text: str
+
+
+class PromptSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What every request of a session begins with; the texts of ``parts``, joined, are ``system``."""
+
+    system: str
+    parts: tuple[PromptPart, ...]
+    tools: tuple[ToolSpec, ...]
 
 
 class Catalog(Protocol):
@@ -113,3 +131,13 @@ class Catalog(Protocol):
 
     async def toolsets(self) -> Sequence[ToolsetState]:
         """Every installed toolset with its tools, by name; loads their plugins."""
+
+    async def prompt(self, *, session: str = "", face: str = "cli") -> PromptSetup:
+        """The prompt that is stored with a session, by its id; else what a new one would get.
+
+        Parts of a stored one are told by their beginnings, as the plugins that are on render them now.
+
+        Raises:
+            UsageError: no model can be chosen for a new one.
+            StoreError: there is no such session.
+        """

@@ -15,8 +15,11 @@ from typing import Protocol
 
 import msgspec
 
+from hermes_plugins._clock import Clock
+from hermes_plugins._doctor import Inspection
 from hermes_plugins._faces import FaceHost
 from hermes_plugins._host import Paths
+from hermes_plugins._installer import PackageInstaller
 from hermes_plugins._messages import Json
 
 
@@ -113,6 +116,7 @@ class CommandHost(Protocol):
     profile: str
     """The profile that this call works on; "" is the home itself."""
     settings: SettingsFile
+    clock: Clock
 
     def open(
         self, values: Mapping[str, Json] | None = None
@@ -131,4 +135,27 @@ class CommandHost(Protocol):
 
         Raises:
             StoreError: there is nothing to copy, or it cannot be read or written.
+        """
+
+    def inspect(self, *, scratch: Path | None = None) -> AbstractAsyncContextManager[Inspection]:
+        """As `open`, for looking at what is wrong: settings that are wrong count as not set.
+
+        With ``scratch``, sessions work in that folder and are kept there, not in the home.
+
+        Raises:
+            HermesError: the home cannot be used.
+        """
+
+    def redact(self, text: str) -> str:
+        """``text`` with everything masked that looks like a secret or is one of this home."""
+
+    def gateways(self) -> Mapping[str, int]:
+        """Gateways that run now, by the profile that they serve ("" is the home itself): their process
+        ids, 0 where that is not known."""
+
+    def installer(self) -> PackageInstaller:
+        """What installs into the environment that this process runs in.
+
+        Raises:
+            UsageError: neither pip nor uv is there.
         """

@@ -41,6 +41,13 @@ _FACES: Final = {
     "one-shot": "Nobody can answer questions in this run; decide, and say what you assumed.",
 }
 
+MARKS: Final = (
+    ("place", "Working folder: "),
+    ("file", "Instructions of this project, from "),
+    ("day", "Today is "),
+)
+"""How the kernel's own parts behind the first begin, for whoever takes a prompt apart."""
+
 
 class PromptFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the kernel's own text depends on."""

@@ -12,17 +12,21 @@ import click
 
 from hermes_core import __version__, config_edit, dotenv
 from hermes_core.cli.config_command import found_settings, plugin_schemas
-from hermes_core.cli.context import paths_of, working_folder
+from hermes_core.cli.context import paths_of, some_folder, working_folder
 from hermes_core.clock import SystemClock
-from hermes_core.config import process_environment, read_config
+from hermes_core.config import process_environment, read_config, secret_values
 from hermes_core.config_layers import canonical_key
 from hermes_core.faces import RuntimeFace
+from hermes_core.gate.redact import Redactor
 from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, resolve_paths, write_whole
 from hermes_core.runtime import open_runtime
 from hermes_core.store.database import copy_database
+from hermes_plugins._clock import Clock
 from hermes_plugins._commands import Setting, SettingsFile
+from hermes_plugins._doctor import Inspection
 from hermes_plugins._errors import UsageError
 from hermes_plugins._faces import FaceHost
+from hermes_plugins._installer import PackageInstaller
 from hermes_plugins._messages import Json
 
 
@@ -102,8 +106,12 @@ class HomeSettings:
         return {one.name: one.value for one in found}
 
     def problems(self) -> Sequence[str]:
-        config = read_config(self._paths, cwd=working_folder(), environ=process_environment())
-        return [f"{one.severity}: {one}" for one in config.problems]
+        folder = some_folder(self._paths)
+        config = read_config(self._paths, cwd=folder, environ=process_environment())
+        found = list(config.problems)
+        for name, schema in plugin_schemas(self._ctx)[1].items():
+            found += config.check_plugin(name, schema)
+        return [f"{one.severity}: {one}" for one in found]
 
     def copy(self) -> Path | None:
         try:
@@ -133,6 +141,8 @@ class HomeCommands:
         self.root = resolve_paths(environ, profile="default").home
         self.profile = "" if self.paths.home == self.root else self.paths.home.name
         self.settings: SettingsFile = HomeSettings(ctx)
+        self.clock: Clock = SystemClock()
+        self._redactor: Redactor | None = None
 
     def open(
         self, values: Mapping[str, Json] | None = None
@@ -155,6 +165,35 @@ class HomeCommands:
 
     async def copy_state(self, target: Path) -> None:
         copy_database(self.paths.home / "state.db", target)
+
+    def inspect(self, *, scratch: Path | None = None) -> AbstractAsyncContextManager[Inspection]:
+        from hermes_core.cli.inspection import open_inspection
+
+        folder = some_folder(self.paths)
+        return open_inspection(self.paths, self.plugin, cwd=folder, scratch=scratch)
+
+    def redact(self, text: str) -> str:
+        if self._redactor is None:
+            environ = process_environment()
+            config = read_config(self.paths, cwd=self.paths.home, environ=environ)
+            self._redactor = Redactor(secret_values(config))
+        return self._redactor.redact(text)
+
+    def gateways(self) -> Mapping[str, int]:
+        from hermes_core.cli.gateway import running_gateway
+
+        homes = {"": self.root}
+        try:
+            homes |= {one.name: one for one in sorted((self.root / "profiles").iterdir())}
+        except OSError:
+            pass
+        found = {name: running_gateway(home) for name, home in homes.items()}
+        return {name: pid for name, pid in found.items() if pid is not None}
+
+    def installer(self) -> PackageInstaller:
+        from hermes_core.cli.installer import find_updater
+
+        return find_updater()
 
 
 def _text(value: Json) -> str:

@@ -40,6 +40,14 @@ def working_folder() -> Path:
         ) from error
 
 
+def some_folder(paths: Paths) -> Path:
+    """The working directory; the home when that is gone."""
+    try:
+        return working_folder()
+    except UsageError:
+        return paths.home
+
+
 def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Config:
     """The settings of this call."""
     return load_config(
@@ -51,12 +59,9 @@ def config_of(ctx: click.Context, overrides: Mapping[str, object] | None = None)
 
 
 def seen_config(ctx: click.Context) -> Config:
-    """As `config_of`, but what is wrong in a file counts as not set.
-
-    Raises:
-        UsageError: the working folder is gone.
-    """
-    return read_config(paths_of(ctx), cwd=working_folder(), environ=process_environment())
+    """As `config_of`, but what is wrong in a file counts as not set."""
+    paths = paths_of(ctx)
+    return read_config(paths, cwd=some_folder(paths), environ=process_environment())
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +80,7 @@ def declared(ctx: click.Context) -> Declared:
     cannot be used nothing is declared.
     """
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     from hermes_core.clock import SystemClock
     from hermes_core.hookspecs import HONOURED
@@ -104,10 +110,12 @@ def declared(ctx: click.Context) -> Declared:
             missing=host.missing,
         )
 
-    try:
-        return asyncio.run(collect())
-    except HermesError:
-        return Declared()
+    # In a thread, because a command may ask out of a loop of its own.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        try:
+            return thread.submit(asyncio.run, collect()).result()
+        except HermesError:
+            return Declared()
 
 
 def entry_points(ctx: click.Context) -> Sequence[Found]:

@@ -200,6 +200,20 @@ def _is_running(paths: Paths) -> bool:
     return False
 
 
+def running_gateway(home: Path) -> int | None:
+    """The process of the gateway that serves a home, 0 where it does not say; None: none runs."""
+    from hermes_core.gateway.gateway import read_state
+    from hermes_plugins._host import Paths
+
+    try:
+        if not _is_running(Paths(home=home, cache=home / "cache", logs=home / "logs")):
+            return None
+    except HermesError:  # another user's
+        return None
+    state = read_state(home)
+    return state.pid if state else 0
+
+
 def _lines(state: GatewayState | None, *, is_running: bool) -> list[str]:
     if state is None:
         return ["The gateway has never run in this home. `hermes gateway run` starts it."]

@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from hermes_core import hookspecs
+from hermes_core.cli.inspection import RuntimeInspection
 from hermes_plugins import (
     Ask,
     CallView,
     ConfigSection,
     Decision,
     Deny,
+    DoctorCheck,
     FaceSpec,
     Fetches,
+    Finding,
     Host,
     Message,
     ModelRequest,
@@ -334,6 +337,22 @@ async def test_hermes_register_setup_gives_sections_to_the_catalogue(hermes) -> 
         catalog = (await host.prompt()).face.catalog
         titles = [section.title for section in await catalog.setup()]
     assert titles.index("P") < titles.index("Terminal")  # in the rank of their plugins
+
+
+async def test_hermes_register_doctor_names_checks_that_run_with_the_plugins_handle(hermes) -> None:
+    async def look(host: Host) -> list[Finding]:
+        return [Finding(level="ok", text=f"{host.plugin} is well")]
+
+    class Plugin:
+        @hookimpl
+        def hermes_register_doctor(self) -> list[DoctorCheck]:
+            return [DoctorCheck(id="p.health", title="Health", run=look)]
+
+    async with hermes(plugins=lifecycle(Plugin())) as host:
+        inspection = RuntimeInspection(host.runtime, "doctor")
+        ((plugin, check),) = [one for one in await inspection.checks() if one[0] == "p"]
+        assert (plugin, check.title) == ("p", "Health")
+        assert await inspection.run(plugin, check) == [Finding(level="ok", text="p is well")]
 
 
 async def test_hermes_on_start_comes_once_before_the_first_session(hermes, log) -> None:

@@ -24,6 +24,7 @@ FLOORS = {
     "hermes_core.opening": 4,
     "hermes_core.runtime": 5,
     "hermes_core.catalog": 5,
+    "hermes_core.anatomy": 4,
     "hermes_core.slash_commands": 5,
     "hermes_core.faces": 6,
     "hermes_core.cli": 7,
@@ -40,6 +41,8 @@ BEHIND = {
         "plugins-builtin/hermes-plugin-file/hermes_plugin_file/syntax.py",
         # Reads the settings of another program.
         "plugins-builtin/hermes-plugin-setup/hermes_plugin_setup/elsewhere.py",
+        # Reads the front matter of skill packs.
+        "plugins-builtin/hermes-plugin-inspect/hermes_plugin_inspect/skills.py",
     },
     "ruamel": {"hermes_core/config_text.py"},
     "tree_sitter": {"hermes_core/gate/commands.py"},
@@ -55,6 +58,7 @@ KIT_NEEDS = {"msgspec", "pluggy"}
 PLUGIN_NEEDS: dict[str, set[str]] = {
     "hermes_plugin_api_server": {"starlette", "uvicorn"},
     "hermes_plugin_file": {"yaml"},
+    "hermes_plugin_inspect": {"yaml"},
     "hermes_plugin_repl": {"prompt_toolkit", "rich"},
     "hermes_plugin_setup": {"prompt_toolkit", "yaml"},
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from hermes_plugins import (
     ConfigSection,
+    DoctorCheck,
+    Finding,
     Host,
     Meta,
     Platform,
@@ -57,6 +60,18 @@ def hermes_register_setup() -> list[SetupSection]:
 def hermes_register_platforms() -> list[PlatformSpec]:
     """The one platform. IRC knows no message ids and keeps nothing for who is away."""
     return [PlatformSpec(id="irc", make=_make)]
+
+
+@hookimpl
+def hermes_register_doctor() -> list[DoctorCheck]:
+    """Whether the settings fit together and the server is there."""
+    return [DoctorCheck(id="irc.settings", title="IRC", run=_look)]
+
+
+async def _look(host: Host) -> Sequence[Finding]:
+    from . import checks
+
+    return await checks.look_at_settings(host)
 
 
 def _make(host: Host) -> Platform:

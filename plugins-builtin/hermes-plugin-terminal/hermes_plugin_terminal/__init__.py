@@ -7,7 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from hermes_plugins import (
     ConfigSection,
+    DoctorCheck,
     Effect,
+    Finding,
+    Host,
     Json,
     Meta,
     Pure,
@@ -108,3 +111,15 @@ def hermes_register_setup() -> list[SetupSection]:
     from .questions import SECTION
 
     return [SECTION]
+
+
+async def _look(host: Host) -> Sequence[Finding]:
+    from . import checks
+
+    return await checks.look_at_shell(host)
+
+
+@hookimpl
+def hermes_register_doctor() -> list[DoctorCheck]:
+    """Whether the shell is there and runs something."""
+    return [DoctorCheck(id="terminal.shell", title="Shell", run=_look)]

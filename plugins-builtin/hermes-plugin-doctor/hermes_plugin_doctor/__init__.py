@@ -1,0 +1,1 @@
+"""The commands ``hermes doctor`` (``command.py``) and ``hermes update`` (``update_command.py``)."""

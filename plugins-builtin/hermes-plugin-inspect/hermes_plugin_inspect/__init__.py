@@ -1,0 +1,1 @@
+"""The commands ``hermes tools``, ``skills``, ``prompt`` and ``logs``; a module each."""
