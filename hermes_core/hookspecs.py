@@ -196,7 +196,7 @@ def hermes_on_turn_end(host: Host, end: TurnEnded, session: SessionInfo) -> None
 
 @hookspec
 def hermes_on_events(host: Host, events: Sequence[Event], session: SessionInfo) -> None:
-    """What a turn told its readers, deltas too, by the batch: 256 at most, the last at the turn's end."""
+    """What a turn told its readers, deltas too: in batches of 256, the last at the turn's end."""
 
 
 @hookspec

@@ -35,7 +35,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsFile(Protocol):
-    """hermes.yaml and .env of the home: read through their layers, edited in place."""
+    """hermes.yaml and .env of the home: read through their layers, edited in place.
+
+    Not to be called while an event loop runs: before ``asyncio.run`` or after it.
+    """
 
     file: Path
     """hermes.yaml; it need not exist."""
