@@ -63,7 +63,7 @@ class Runtime:
         self.store = Store(paths.home / "state.db", clock=clock, process="Hermes")
         self.threads = Threads("hermes-tool")
         self._handles: dict[str, Handle] = {}
-        self.redactor = Redactor(_secret_values(config))
+        self.redactor = Redactor(secret_values(config))
         self._kernel = Kernel(
             config=config,
             paths=paths,
@@ -214,7 +214,7 @@ def _host_settings(config: Config) -> HostSettings:
     )
 
 
-def _secret_values(config: Config) -> list[str]:
+def secret_values(config: Config) -> list[str]:
     """Values that must never be shown: everything in .env, and keys of the environment."""
     named = (
         value

@@ -9,7 +9,7 @@ is a second entry point.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -93,7 +93,26 @@ class CommandHost(Protocol):
     """The home without a profile; ``profiles/NAME`` below it are homes of their own."""
     profile: str
     """The profile that this call works on; "" is the home itself."""
+    chosen_profile: str
+    """The profile that is used where none is named; "" is the home itself."""
     settings: SettingsFile
+
+    def redact(self, text: str) -> str:
+        """As `Host.redact`; works in a home whose settings are broken too."""
+
+    def choose_profile(self, name: str) -> None:
+        """Use that profile where none is named from now on; "" is the home itself.
+
+        Raises:
+            UsageError: there is no such profile, or the choice cannot be written.
+        """
+
+    def alone(self, home: Path | None = None) -> AbstractContextManager[None]:
+        """Keep others out of ``home`` (this call's): no gateway runs in it meanwhile.
+
+        Raises:
+            UsageError: a gateway runs in it, a session is open, or another command has it; who.
+        """
 
     def open(self) -> AbstractAsyncContextManager[FaceHost]:
         """The running kernel, its plugins not loaded yet; leaving ends it.
@@ -103,8 +122,9 @@ class CommandHost(Protocol):
             HermesError: the home cannot be used.
         """
 
-    async def copy_state(self, target: Path) -> None:
-        """Write a consistent copy of everything in the store to ``target``, while others write.
+    async def copy_state(self, target: Path, *, home: Path | None = None) -> None:
+        """Write a consistent copy of everything in the store of ``home`` (this call's) to ``target``,
+        while others write.
 
         Raises:
             StoreError: there is nothing to copy, or it cannot be read or written.

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from datetime import datetime
 from pathlib import Path
 
@@ -13,15 +20,24 @@ import click
 from hermes_core import __version__, config_edit
 from hermes_core.cli.config_command import found_settings, plugin_schemas
 from hermes_core.cli.context import paths_of, working_folder
+from hermes_core.cli.gateway import lock_home
 from hermes_core.clock import SystemClock
 from hermes_core.config import process_environment, read_config
 from hermes_core.config_layers import canonical_key
 from hermes_core.faces import RuntimeFace
-from hermes_core.paths import SETTINGS_FILE, resolve_paths, write_whole
-from hermes_core.runtime import open_runtime
-from hermes_core.store.database import copy_database
+from hermes_core.gate.redact import Redactor
+from hermes_core.paths import (
+    SETTINGS_FILE,
+    choose_profile,
+    chosen_profile,
+    resolve_paths,
+    write_whole,
+)
+from hermes_core.runtime import open_runtime, secret_values
+from hermes_core.store.database import connect, copy_database
+from hermes_core.store.sessions import holders
 from hermes_plugins._commands import Setting, SettingsFile
-from hermes_plugins._errors import UsageError
+from hermes_plugins._errors import StoreError, UsageError
 from hermes_plugins._faces import FaceHost
 from hermes_plugins._messages import Json
 
@@ -91,6 +107,7 @@ class HomeCommands:
         self.version = __version__
         self.paths = paths_of(ctx)
         self.root = resolve_paths(environ, profile="default").home
+        self.chosen_profile = chosen_profile(self.root)
         self.profile = "" if self.paths.home == self.root else self.paths.home.name
         self.settings: SettingsFile = HomeSettings(ctx)
 
@@ -107,5 +124,49 @@ class HomeCommands:
         finally:
             await runtime.close()
 
-    async def copy_state(self, target: Path) -> None:
-        copy_database(self.paths.home / "state.db", target)
+    def redact(self, text: str) -> str:
+        config = read_config(self.paths, cwd=self.paths.home, environ=process_environment())
+        return Redactor(secret_values(config)).redact(text)
+
+    def choose_profile(self, name: str) -> None:
+        choose_profile(self.root, name)
+        self.chosen_profile = chosen_profile(self.root)
+
+    def alone(self, home: Path | None = None) -> AbstractContextManager[None]:
+        return _alone(home or self.paths.home)
+
+    async def copy_state(self, target: Path, *, home: Path | None = None) -> None:
+        copy_database((home or self.paths.home) / "state.db", target)
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    handle = lock_home(home)
+    if handle is None:
+        raise UsageError(
+            f"a gateway, or another command, works on {home}.",
+            hint="`hermes gateway status`; `hermes gateway stop` ends a gateway.",
+        )
+    try:
+        for session, holder in _open_sessions(home):
+            raise UsageError(
+                f"session {session} in {home} is open in {holder}.", hint="Leave it first."
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def _open_sessions(home: Path) -> Sequence[tuple[str, str]]:
+    """The sessions that are open somewhere; a store that cannot be read is nobody's."""
+    file = home / "state.db"
+    if not file.is_file():
+        return ()
+    try:
+        connection = connect(file)
+    except StoreError:
+        return ()
+    try:
+        return holders(connection, socket.gethostname(), SystemClock().now())
+    finally:
+        connection.close()
