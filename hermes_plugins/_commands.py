@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from hermes_plugins._clock import Clock
 from hermes_plugins._faces import FaceHost
 from hermes_plugins._host import Paths
 from hermes_plugins._messages import Json
@@ -89,6 +90,7 @@ class CommandHost(Protocol):
     version: str
     """Of hermes-host."""
     paths: Paths
+    clock: Clock
     root: Path
     """The home without a profile; ``profiles/NAME`` below it are homes of their own."""
     profile: str

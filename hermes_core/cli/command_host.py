@@ -36,6 +36,7 @@ from hermes_core.paths import (
 from hermes_core.runtime import open_runtime, secret_values
 from hermes_core.store.database import connect, copy_database
 from hermes_core.store.sessions import holders
+from hermes_plugins._clock import Clock
 from hermes_plugins._commands import Setting, SettingsFile
 from hermes_plugins._errors import StoreError, UsageError
 from hermes_plugins._faces import FaceHost
@@ -106,6 +107,7 @@ class HomeCommands:
         self.plugin = plugin
         self.version = __version__
         self.paths = paths_of(ctx)
+        self.clock: Clock = SystemClock()
         self.root = resolve_paths(environ, profile="default").home
         self.chosen_profile = chosen_profile(self.root)
         self.profile = "" if self.paths.home == self.root else self.paths.home.name
