@@ -14,7 +14,7 @@ import click
 from hermes_plugins import CommandHost, HermesError, UsageError
 
 from .asking import agreed, answer
-from .home import MARKS, Entry, check_used, entries, human
+from .home import MARKS, Entry, check_ours, entries, human, is_used, not_used
 from .making import make_backup
 
 WORD = "delete"
@@ -35,8 +35,10 @@ def uninstall(
             "this deletes everything, not one profile.",
             hint=f"`hermes profile delete {host.profile}` deletes that one.",
         )
-    check_used(root)
-    found = entries(root)
+    check_ours(root)
+    found = entries(root) if root.is_dir() else []
+    if not found or not (is_used(root) or all(one.known for one in found)):
+        raise not_used(root)
     doomed = [one for one in found if one.known or everything]
     _show(root, doomed, [one for one in found if one not in doomed])
     if dry_run:
@@ -59,7 +61,7 @@ def _show(root: Path, doomed: Sequence[Entry], stays: Sequence[Entry]) -> None:
     click.echo(f"In {root}, {human(total)} would be deleted:")
     width = max((len(one.name) for one in doomed), default=0)
     for one in doomed:
-        count = "" if one.files == 1 else f", {one.files} files"
+        count = "" if one.files < 2 else f", {one.files} files"
         click.echo(f"  {one.name.ljust(width)}  {human(one.size)}{count}")
     if profiles := _profiles(root):
         click.echo(f"With the profiles {', '.join(one.name for one in profiles)}.")
@@ -85,17 +87,18 @@ def _offered(root: Path) -> Path | None:
 
 
 def _back_up(host: CommandHost, place: Path) -> None:
-    if host.profile:
-        raise UsageError(
-            "a backup of the home itself needs it to be the one in use.",
-            hint="`hermes -p default uninstall-data`",
-        )
+    """One file for the home itself, and one for each profile, whose name is added to it."""
     target = Path(os.path.abspath(place.expanduser()))
     if target == host.root or host.root in target.parents:
         raise UsageError("the backup would be deleted too.", hint="Name a place elsewhere.")
-    made = asyncio.run(make_backup(host, target, secrets=True, quick=False))
-    for line in made.lines():
-        click.echo(line)
+    for profile in ["", *(one.name for one in _profiles(host.root))]:
+        home = host.root / "profiles" / profile if profile else host.root
+        if not is_used(home):
+            continue
+        named = target.is_dir() or not profile
+        file = target if named else target.with_stem(f"{target.stem}-{profile}")
+        made = asyncio.run(make_backup(host, file, secrets=True, quick=False, profile=profile))
+        click.echo(next(made.lines()))
 
 
 def _delete(root: Path, doomed: Sequence[Entry]) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from hermes_plugins import UsageError
 
-MARKS = ("hermes.yaml", "state.db", "gateway.json", "cache/found.json")
+MARKS = ("hermes.yaml", "state.db", ".env", "gateway.json")
 """One of them is in every home that was used."""
 KEPT = (
     *("hermes.yaml", "hermes.yaml.*", "SOUL.md", "memories", "skills", "plugins", "cron"),
@@ -61,11 +61,21 @@ def check_used(home: Path) -> None:
         UsageError: nothing of Hermes is in it.
     """
     check_ours(home)
-    if not any((home / mark).exists() for mark in MARKS):
-        raise UsageError(
-            f"{home} is no home of Hermes: there is no {MARKS[0]} and no {MARKS[1]} in it.",
-            hint="`hermes config path` shows where your home is.",
-        )
+    if not is_used(home):
+        raise not_used(home)
+
+
+def not_used(home: Path) -> UsageError:
+    """That a folder was never a home."""
+    return UsageError(
+        f"{home} is no home of Hermes: there is no {MARKS[0]} and no {MARKS[1]} in it.",
+        hint="`hermes config path` shows where your home is.",
+    )
+
+
+def is_used(home: Path) -> bool:
+    """Whether something of Hermes is in it."""
+    return any((home / mark).exists() for mark in MARKS)
 
 
 def is_one_of(name: str, patterns: Iterable[str]) -> bool:

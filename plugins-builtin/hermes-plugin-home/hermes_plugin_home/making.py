@@ -37,17 +37,25 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
             yield f"Not in it: {one}"
 
 
-async def make_backup(host: CommandHost, file: Path | None, *, secrets: bool, quick: bool) -> Made:
-    """Write the home of this call to ``file``, whole or not at all.
+async def make_backup(
+    host: CommandHost,
+    file: Path | None,
+    *,
+    secrets: bool,
+    quick: bool,
+    profile: str | None = None,
+) -> Made:
+    """Write the home of this call, or of a profile, to ``file``, whole or not at all.
 
     Raises:
         UsageError: the file is there already, or the home is none.
         HermesError: there is no room, or the store cannot be read.
     """
-    home = host.paths.home
+    profile = host.profile if profile is None else profile
+    home = host.root / "profiles" / profile if profile else host.root
     check_used(home)
     now = host.clock.now()
-    target = _target(file, host.profile, now)
+    target = _target(file, profile, now)
     files, left_out = chosen_files(home, secrets=secrets)
     with whole_file(target) as folder:
         writing = Writing(folder / target.name)
@@ -63,13 +71,13 @@ async def make_backup(host: CommandHost, file: Path | None, *, secrets: bool, qu
             if quick:
                 left_out.append("sessions (--quick)")
             elif (home / "state.db").exists():
-                await host.copy_state(folder / "state.db")
+                await host.copy_state(folder / "state.db", home=home)
                 writing.add("state.db", folder / "state.db")
             writing.finish(
                 Manifest(
                     made=now,
                     hermes=host.version,
-                    profile=host.profile,
+                    profile=profile,
                     secrets=secrets,
                     quick=quick,
                     plugins=installed_plugins(),
@@ -83,7 +91,7 @@ async def make_backup(host: CommandHost, file: Path | None, *, secrets: bool, qu
         size=size,
         files=len(writing.files),
         secrets=secrets,
-        left_out=tuple([*left_out, *_profiles(host)]),
+        left_out=(*left_out, *(() if profile else _profiles(host))),
     )
 
 
@@ -178,7 +186,7 @@ def _target(file: Path | None, profile: str, now: float) -> Path:
 
 def _profiles(host: CommandHost) -> Iterator[str]:
     folder = host.root / "profiles"
-    if not host.profile and folder.is_dir():
+    if folder.is_dir():
         names = sorted(one.name for one in folder.iterdir() if one.is_dir() and one.name[0] != ".")
         if names:
             yield f"profiles: {', '.join(names)} (`hermes -p NAME backup` for each)"
