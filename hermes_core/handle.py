@@ -105,6 +105,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     http: HttpClient
     store: Store
+    redact: Callable[[str], str]
 
 
 class Handle:
@@ -155,6 +156,9 @@ class Handle:
         if loaded is None or not any(name in one.env for one in loaded.config):
             raise PluginError(self.plugin, f"reads {name} without naming it in ConfigSection.env.")
         return self._kernel.config.environ.get(name, "")
+
+    def redact(self, text: str) -> str:
+        return self._kernel.redact(text)
 
     def child_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         config = self._kernel.config

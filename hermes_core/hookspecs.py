@@ -26,7 +26,7 @@ from hermes_plugins._decisions import CallView, Decision, ResultView
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._doctor import DoctorCheck
 from hermes_plugins._errors import ProviderError
-from hermes_plugins._events import TurnEnded
+from hermes_plugins._events import Event, TurnEnded
 from hermes_plugins._faces import FaceSpec, SlashCommand
 from hermes_plugins._host import Host, PromptSection
 from hermes_plugins._markers import hookspec
@@ -207,6 +207,11 @@ def hermes_on_turn_end(host: Host, end: TurnEnded, session: SessionInfo) -> None
 
 
 @hookspec
+def hermes_on_events(host: Host, events: Sequence[Event], session: SessionInfo) -> None:
+    """What a turn told its readers, deltas too: in batches of 256, the last at the turn's end."""
+
+
+@hookspec
 def hermes_on_session_end(host: Host, session: SessionInfo) -> None:
     """A session was closed in this process."""
 
@@ -246,6 +251,7 @@ _WATCH = frozenset(
         "hermes_on_approval",
         "hermes_on_tool_result",
         "hermes_on_turn_end",
+        "hermes_on_events",
         "hermes_on_error",
     }
 )

@@ -17,6 +17,7 @@ from hermes_core.hookspecs import HONOURED
 from hermes_plugins._decisions import CallView, ResultView
 from hermes_plugins._dialects import ModelRequest
 from hermes_plugins._errors import PluginError
+from hermes_plugins._events import MessageDone, ToolStarted, TurnStarted
 from hermes_plugins._messages import Json, Message
 
 V = TypeVar("V")
@@ -173,6 +174,12 @@ def own_copy(value: object) -> object:
             )
         case Message():
             return msgspec.structs.replace(value, meta=_deep(value.meta)) if value.meta else value
+        case TurnStarted() | MessageDone():
+            return msgspec.structs.replace(value, message=own_copy(value.message))
+        case ToolStarted():
+            return msgspec.structs.replace(value, arguments=_deep(value.arguments))
+        case tuple():
+            return tuple(map(own_copy, value))
         case dict() | list():
             return _deep(value)
     return value

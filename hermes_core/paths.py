@@ -18,20 +18,28 @@ _GIT_BASH = lazy(r"/([A-Za-z])(?:/(.*))?")
 
 SETTINGS_FILE = "hermes.yaml"
 SECRETS_FILE = ".env"
+PROFILE_FILE = "default-profile"
+"""In the home itself: the profile that is used where none is named."""
 
 
 def resolve_paths(environ: Mapping[str, str], *, profile: str = "") -> Paths:
     """The folders of the chosen home.
 
     The home is HERMES_HOME, else the platform's user data place for "hermes". A profile
-    (``profile``, else HERMES_PROFILE) is a home of its own in profiles/NAME; "default" is the home
-    itself.
+    (``profile``, else HERMES_PROFILE, else what `choose_profile` wrote) is a home of its own in
+    profiles/NAME; "default" is the home itself.
 
     Raises:
-        UsageError: the name of the profile is not one, or there is no home to find.
+        UsageError: the name of the profile is not one, the chosen one is gone, or there is no home to
+            find.
     """
     home = _root(environ)
     name = profile or environ.get("HERMES_PROFILE", "")
+    if not name and (name := chosen_profile(home)) and not (home / "profiles" / name).is_dir():
+        raise UsageError(
+            f"the profile {name!r} that `hermes profile use` chose is gone.",
+            hint="`hermes -p default profile use default` goes back to the home itself.",
+        )
     if name and not _PROFILE.fullmatch(name):
         raise UsageError(
             f"{name!r} is no profile name.",
@@ -40,6 +48,32 @@ def resolve_paths(environ: Mapping[str, str], *, profile: str = "") -> Paths:
     if name and name != "default":
         home = home / "profiles" / name
     return Paths(home=home, cache=home / "cache", logs=home / "logs")
+
+
+def chosen_profile(root: Path) -> str:
+    """The profile of a home that is used where none is named; "" for the home itself."""
+    try:
+        return (root / PROFILE_FILE).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def choose_profile(root: Path, name: str) -> None:
+    """Use a profile where none is named from now on; "" or "default" is the home itself.
+
+    Raises:
+        UsageError: there is no such profile, or the choice cannot be written.
+    """
+    file = root / PROFILE_FILE
+    if name and name != "default":
+        if not _PROFILE.fullmatch(name) or not (root / "profiles" / name).is_dir():
+            raise UsageError(f"there is no profile {name!r}.", hint="`hermes profile list`")
+        write_whole(file, f"{name}\n".encode())
+        return
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be removed: {error.strerror}.") from error
 
 
 def native_path(text: str, *, windows: bool = os.name == "nt") -> str:

@@ -66,8 +66,14 @@ class Runtime:
         self.store = Store(state or paths.home / "state.db", clock=clock, process="")
         self.threads = Threads("hermes-tool")
         self._handles: dict[str, Handle] = {}
+        self.redactor = Redactor(secret_values(config))
         self._kernel = Kernel(
-            config=config, paths=paths, clock=clock, http=self.http, store=self.store
+            config=config,
+            paths=paths,
+            clock=clock,
+            http=self.http,
+            store=self.store,
+            redact=self.redactor.redact,
         )
         folders = [
             paths.home / "plugins",
@@ -85,7 +91,6 @@ class Runtime:
             handle=self.handle,
             fresh=fresh,
         )
-        self.redactor = Redactor(secret_values(config))
         self.availability = Availability(clock, self.threads)
         self.audit = Audit(
             paths.logs / "audit.jsonl",

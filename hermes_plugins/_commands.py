@@ -9,7 +9,7 @@ is a second entry point.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -38,7 +38,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsFile(Protocol):
-    """hermes.yaml and .env of the home: read through their layers, edited in place."""
+    """hermes.yaml and .env of the home: read through their layers, edited in place.
+
+    Not to be called while an event loop runs: before ``asyncio.run`` or after it.
+    """
 
     file: Path
     """hermes.yaml; it need not exist."""
@@ -111,12 +114,29 @@ class CommandHost(Protocol):
     version: str
     """Of hermes-host."""
     paths: Paths
+    clock: Clock
     root: Path
     """The home without a profile; ``profiles/NAME`` below it are homes of their own."""
     profile: str
     """The profile that this call works on; "" is the home itself."""
+    chosen_profile: str
+    """The profile that is used where none is named; "" is the home itself."""
     settings: SettingsFile
     clock: Clock
+
+    def choose_profile(self, name: str) -> None:
+        """Use that profile where none is named from now on; "" is the home itself.
+
+        Raises:
+            UsageError: there is no such profile, or the choice cannot be written.
+        """
+
+    def alone(self, home: Path | None = None) -> AbstractContextManager[None]:
+        """Keep others out of ``home`` (this call's): no gateway runs in it meanwhile.
+
+        Raises:
+            UsageError: a gateway runs in it, a session is open, or another command has it; who.
+        """
 
     def open(
         self, values: Mapping[str, Json] | None = None
@@ -130,8 +150,9 @@ class CommandHost(Protocol):
             HermesError: the home cannot be used.
         """
 
-    async def copy_state(self, target: Path) -> None:
-        """Write a consistent copy of everything in the store to ``target``, while others write.
+    async def copy_state(self, target: Path, *, home: Path | None = None) -> None:
+        """Write a consistent copy of everything in the store of ``home`` (this call's) to ``target``,
+        while others write.
 
         Raises:
             StoreError: there is nothing to copy, or it cannot be read or written.

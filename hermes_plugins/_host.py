@@ -80,6 +80,9 @@ class Host(Protocol):
             PluginError: the plugin does not declare that name.
         """
 
+    def redact(self, text: str) -> str:
+        """``text`` as the logs keep it: what is, or looks like, a secret is masked."""
+
     def child_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Variables for a child process: no name that holds a secret, except what
         ``terminal.env_passthrough`` lists."""

@@ -11,13 +11,14 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from types import TracebackType
 
 import msgspec
 
 from hermes_core.agent.active import ActiveTurn, Keeper
 from hermes_core.agent.budget import TurnBudget
-from hermes_core.agent.channel import EventChannel
+from hermes_core.agent.channel import EventBatches, EventChannel
 from hermes_core.agent.cleaning import clean_input
 from hermes_core.agent.executor import Executor
 from hermes_core.agent.title import title_of
@@ -246,6 +247,9 @@ class Run:
     async def _work(self) -> None:
         parts = self._parts
         channels = [self._channel, *self._subscribers]
+        if parts.dispatch.has("hermes_on_events"):
+            emit = partial(parts.dispatch.emit, "hermes_on_events")
+            channels.append(EventBatches(lambda batch: emit(events=batch, session=parts.info)))
         active = ActiveTurn(
             turn=secrets.token_hex(4),
             session=parts.info,

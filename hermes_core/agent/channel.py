@@ -2,16 +2,18 @@
 
 256 events. When it is full, neighbouring text deltas are merged and anything else waits: that is the
 back-pressure. Every reader has a channel of its own, so a slow one delays the turn but loses nothing.
+Watchers, for whom the turn never waits, get batches instead.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 import msgspec
 
-from hermes_plugins._events import Event, ReasoningDelta, TextDelta
+from hermes_plugins._events import Event, ReasoningDelta, TextDelta, TurnEnded
 
 CAPACITY = 256
 
@@ -101,3 +103,23 @@ class EventChannel:
             writer = self._writers.popleft()
             if not writer.done():
                 writer.set_result(None)
+
+
+class EventBatches(EventChannel):
+    """A channel that hands its events on, 256 at a time and what is left at the turn's end.
+
+    A call of a hook for each delta would cost more than the delta.
+    """
+
+    def __init__(self, hand_on: Callable[[tuple[Event, ...]], None]) -> None:
+        super().__init__()
+        self._hand_on = hand_on
+
+    def offer(self, event: Event) -> bool:
+        """Take an event; there is always room."""
+        self._events.append(event)
+        if len(self._events) >= CAPACITY or isinstance(event, TurnEnded):
+            batch = tuple(self._events)
+            self._events.clear()
+            self._hand_on(batch)
+        return True

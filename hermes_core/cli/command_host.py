@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from datetime import datetime
 from pathlib import Path
 
@@ -13,18 +20,27 @@ import click
 from hermes_core import __version__, config_edit, dotenv
 from hermes_core.cli.config_command import found_settings, plugin_schemas
 from hermes_core.cli.context import paths_of, some_folder, working_folder
+from hermes_core.cli.gateway import lock_home
 from hermes_core.clock import SystemClock
 from hermes_core.config import process_environment, read_config, secret_values
 from hermes_core.config_layers import canonical_key
 from hermes_core.faces import RuntimeFace
 from hermes_core.gate.redact import Redactor
-from hermes_core.paths import SECRETS_FILE, SETTINGS_FILE, resolve_paths, write_whole
+from hermes_core.paths import (
+    SECRETS_FILE,
+    SETTINGS_FILE,
+    choose_profile,
+    chosen_profile,
+    resolve_paths,
+    write_whole,
+)
 from hermes_core.runtime import open_runtime
-from hermes_core.store.database import copy_database
+from hermes_core.store.database import connect, copy_database
+from hermes_core.store.sessions import holders
 from hermes_plugins._clock import Clock
 from hermes_plugins._commands import Setting, SettingsFile
 from hermes_plugins._doctor import Inspection
-from hermes_plugins._errors import UsageError
+from hermes_plugins._errors import StoreError, UsageError
 from hermes_plugins._faces import FaceHost
 from hermes_plugins._installer import PackageInstaller
 from hermes_plugins._messages import Json
@@ -138,7 +154,9 @@ class HomeCommands:
         self.plugin = plugin
         self.version = __version__
         self.paths = paths_of(ctx)
+        self.clock: Clock = SystemClock()
         self.root = resolve_paths(environ, profile="default").home
+        self.chosen_profile = chosen_profile(self.root)
         self.profile = "" if self.paths.home == self.root else self.paths.home.name
         self.settings: SettingsFile = HomeSettings(ctx)
         self.clock: Clock = SystemClock()
@@ -163,8 +181,15 @@ class HomeCommands:
         finally:
             await runtime.close()
 
-    async def copy_state(self, target: Path) -> None:
-        copy_database(self.paths.home / "state.db", target)
+    def choose_profile(self, name: str) -> None:
+        choose_profile(self.root, name)
+        self.chosen_profile = chosen_profile(self.root)
+
+    def alone(self, home: Path | None = None) -> AbstractContextManager[None]:
+        return _alone(home or self.paths.home)
+
+    async def copy_state(self, target: Path, *, home: Path | None = None) -> None:
+        copy_database((home or self.paths.home) / "state.db", target)
 
     def inspect(self, *, scratch: Path | None = None) -> AbstractAsyncContextManager[Inspection]:
         from hermes_core.cli.inspection import open_inspection
@@ -194,6 +219,39 @@ class HomeCommands:
         from hermes_core.cli.installer import find_updater
 
         return find_updater()
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    handle = lock_home(home)
+    if handle is None:
+        raise UsageError(
+            f"a gateway, or another command, works on {home}.",
+            hint="`hermes gateway status`; `hermes gateway stop` ends a gateway.",
+        )
+    try:
+        for session, holder in _open_sessions(home):
+            raise UsageError(
+                f"session {session} in {home} is open in {holder}.", hint="Leave it first."
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def _open_sessions(home: Path) -> Sequence[tuple[str, str]]:
+    """The sessions that are open somewhere; a store that cannot be read is nobody's."""
+    file = home / "state.db"
+    if not file.is_file():
+        return ()
+    try:
+        connection = connect(file)
+    except StoreError:
+        return ()
+    try:
+        return holders(connection, socket.gethostname(), SystemClock().now())
+    finally:
+        connection.close()
 
 
 def _text(value: Json) -> str:

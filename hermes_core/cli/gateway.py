@@ -54,7 +54,7 @@ def run_gateway(ctx: click.Context, modules: tuple[str, ...]) -> int:
       hermes gateway run
     """
     paths = paths_of(ctx)
-    handle = _locked(paths)
+    handle = lock_home(paths.home)
     if handle is None:
         raise UsageError(
             "a gateway of this home is running already.", hint="`hermes gateway status` shows it."
@@ -174,11 +174,11 @@ async def _ended(paths: Paths) -> bool:
     return True
 
 
-def _locked(paths: Paths) -> int | None:
-    """The lock of this home's gateway, an open file; None while another process has it."""
+def lock_home(home: Path) -> int | None:
+    """The lock of a home's gateway, an open file; None while another process has it."""
     from hermes_core.filelock import lock
 
-    file = Path(paths.home) / LOCK_FILE
+    file = home / LOCK_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
@@ -193,7 +193,7 @@ def _locked(paths: Paths) -> int | None:
 def _is_running(paths: Paths) -> bool:
     if not (paths.home / LOCK_FILE).exists():
         return False
-    handle = _locked(paths)
+    handle = lock_home(paths.home)
     if handle is None:
         return True
     os.close(handle)

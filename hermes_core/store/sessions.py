@@ -35,6 +35,9 @@ _FILES = (
 )
 _SETUP = f"{_FILES} b.id = s.tools WHERE s.id = ?"
 HELD = "SELECT key, holder, pid, host, lease_until, fence FROM sessions WHERE id = ?"
+_ALL_HELD = (
+    "SELECT id, key, holder, pid, host, lease_until, fence FROM sessions WHERE lease_until > 0"
+)
 _TAKE = (
     "UPDATE sessions SET fence = fence + 1, holder = ?, pid = ?, host = ?, lease_until = ?"
     " WHERE key = ?"
@@ -175,6 +178,12 @@ def take(connection: Connection, session_id: str, name: str, host: str, now: flo
         raise SessionBusy(session_id, busy)
     connection.execute(_TAKE, (name, os.getpid(), host, now + LEASE_SECONDS, found[0]))
     return Token(session_id, found[0], found[5] + 1)
+
+
+def holders(connection: Connection, host: str, now: float) -> list[tuple[str, str]]:
+    """The sessions that are open for writing somewhere, and by whom."""
+    rows = connection.execute(_ALL_HELD).fetchall()
+    return [(row[0], busy) for row in rows if (busy := _holder(row[1:], host, now))]
 
 
 def renew(connection: Connection, token: Token, now: float) -> None:

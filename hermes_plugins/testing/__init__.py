@@ -36,6 +36,7 @@ from hermes_plugins.testing._host import Asked, HostFactory, TestHost, hermes
 from hermes_plugins.testing._prompt import FakePrompt
 from hermes_plugins.testing._recording import RecordingEnvironment, Touch, undeclared
 from hermes_plugins.testing._records import FakeRecords
+from hermes_plugins.testing._replay import Replay
 from hermes_plugins.testing._server import ScriptedRequest, ScriptedServer
 from hermes_plugins.testing._values import a_call
 
@@ -63,6 +64,7 @@ __all__ = [
     "ProviderConformance",
     "RealClock",
     "RecordingEnvironment",
+    "Replay",
     "ScriptedRequest",
     "ScriptedServer",
     "Seen",

@@ -109,6 +109,11 @@ class FakeHost:
     def secret(self, name: str) -> str:
         return self._variables.get(name, "")
 
+    def redact(self, text: str) -> str:
+        from hermes_core.gate.redact import redact
+
+        return redact(text)
+
     def child_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         return {**self._variables, **(extra or {})}
 

@@ -18,6 +18,7 @@ from hermes_plugins import (
     Decision,
     Deny,
     DoctorCheck,
+    Event,
     FaceSpec,
     Fetches,
     Finding,
@@ -36,7 +37,9 @@ from hermes_plugins import (
     SetupSection,
     SlashCommand,
     SlashContext,
+    TextDelta,
     Tool,
+    ToolStarted,
     TurnEnded,
     Usage,
     hookimpl,
@@ -147,6 +150,7 @@ async def test_every_argument_is_there_and_of_the_type_that_the_specification_sa
         "end": TurnEnded,
         "arguments": dict,
         "added": tuple,
+        "events": tuple,
         "resumed": bool,
         "attempt": int,
         "tool": str,
@@ -643,6 +647,44 @@ async def test_hermes_on_turn_end_comes_exactly_once_with_the_outcome(
     assert log.names == ["hermes_on_turn_start", "hermes_on_turn_end"]
     (given,) = log.of("hermes_on_turn_end")
     assert given["end"].outcome == outcome
+
+
+@pytest.mark.parametrize("pieces", [3, 700])
+async def test_hermes_on_events_gives_every_event_in_batches_the_last_at_the_end(
+    hermes, log, pieces: int
+) -> None:
+    plugin = log.plugin("hermes_on_events")
+    with ScriptedServer([replies.say("x" * pieces, split=1)]) as server:
+        async with hermes(plugins=lifecycle(plugin), server=server) as host:
+            asked = await host.ask("hi")
+            await host.watched()
+    batches = [given["events"] for given in log.of("hermes_on_events")]
+    assert all(len(batch) == 256 for batch in batches[:-1])
+    told = [event for batch in batches for event in batch]
+    assert [event.seq for event in told] == list(range(1, len(told) + 1))
+    assert told[-1] == asked.events[-1]
+    assert sum(len(one.text) for one in told if isinstance(one, TextDelta)) == pieces
+
+
+async def test_hermes_on_events_gives_each_plugin_a_copy_of_its_own(hermes, workshop) -> None:
+    class Vandal:
+        @hookimpl
+        async def hermes_on_events(self, events: tuple[Event, ...]) -> None:
+            for event in events:
+                if isinstance(event, ToolStarted):
+                    event.arguments["target"] = "window"
+
+    with ScriptedServer(FIRST_ANSWER) as server:
+        async with hermes(
+            plugins={**workshop, **lifecycle(Vandal())},
+            server=server,
+            approver=FakeApprover("once"),
+            toolsets=("workshop",),
+        ) as host:
+            asked = await host.ask("hi")
+            await host.watched()
+    (started,) = asked.of(ToolStarted)
+    assert started.arguments == {"target": "nail"}
 
 
 async def test_hermes_on_session_end_comes_when_the_session_is_closed(hermes, log) -> None:
