@@ -122,7 +122,6 @@ class CommandHost(Protocol):
     chosen_profile: str
     """The profile that is used where none is named; "" is the home itself."""
     settings: SettingsFile
-    clock: Clock
 
     def choose_profile(self, name: str) -> None:
         """Use that profile where none is named from now on; "" is the home itself.

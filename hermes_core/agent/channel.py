@@ -113,13 +113,13 @@ class EventBatches(EventChannel):
 
     def __init__(self, hand_on: Callable[[tuple[Event, ...]], None]) -> None:
         super().__init__()
+        self._batch: list[Event] = []
         self._hand_on = hand_on
 
     def offer(self, event: Event) -> bool:
         """Take an event; there is always room."""
-        self._events.append(event)
-        if len(self._events) >= CAPACITY or isinstance(event, TurnEnded):
-            batch = tuple(self._events)
-            self._events.clear()
+        self._batch.append(event)
+        if len(self._batch) >= CAPACITY or isinstance(event, TurnEnded):
+            batch, self._batch = tuple(self._batch), []
             self._hand_on(batch)
         return True

@@ -159,7 +159,6 @@ class HomeCommands:
         self.chosen_profile = chosen_profile(self.root)
         self.profile = "" if self.paths.home == self.root else self.paths.home.name
         self.settings: SettingsFile = HomeSettings(ctx)
-        self.clock: Clock = SystemClock()
         self._redactor: Redactor | None = None
 
     def open(

@@ -183,7 +183,7 @@ def take(connection: Connection, session_id: str, name: str, host: str, now: flo
 def holders(connection: Connection, host: str, now: float) -> list[tuple[str, str]]:
     """The sessions that are open for writing somewhere, and by whom."""
     rows = connection.execute(_ALL_HELD).fetchall()
-    return [(row[0], busy) for row in rows if (busy := _holder(row[1:], host, now))]
+    return [(row[0], busy) for row in rows if (busy := holder(row[1:], host, now))]
 
 
 def renew(connection: Connection, token: Token, now: float) -> None:
