@@ -14,7 +14,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import Final, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 import msgspec
 import pluggy
@@ -49,7 +49,8 @@ MAKE_DEADLINE = 1.0
 MAX_PROBLEMS = 50
 """Problems that are kept of one plugin; what comes after is only in the log."""
 
-_DECLARED: Final[Mapping[str, tuple[type, ...]]] = {
+Kinds: TypeAlias = tuple[type, ...]
+_DECLARED: Final[Mapping[str, Kinds]] = {
     "hermes_register_config": (ConfigSection,),
     "hermes_register_tools": (Tool,),
     "hermes_register_providers": (ProviderProfile,),
@@ -404,11 +405,7 @@ class PluginHost:
             raise PluginError(plugin, f"{what} failed ({text}).") from error
 
     async def _declared(
-        self,
-        name: str,
-        hook: str,
-        function: Callable[..., object] | None,
-        kinds: tuple[type, ...],
+        self, name: str, hook: str, function: Callable[..., object] | None, kinds: Kinds
     ) -> tuple[object, ...]:
         values = tuple(await self.dispatch.collect(name, hook, function)) if function else ()
         for value in values:

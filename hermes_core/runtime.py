@@ -106,13 +106,7 @@ class Runtime:
             max_bytes=int(settings.logging.max_megabytes * 1_000_000),
             keep=settings.logging.keep,
         )
-        self.protected = ProtectedPaths(
-            home=Path.home(),
-            hermes_home=paths.home,
-            write_root=settings.gate.write_root,
-            # The interpreter and what is installed in it: an agent must not saw off its own branch.
-            runtime=tuple({sys.prefix, sys.base_prefix}),
-        )
+        self.protected = _protected(paths, settings.gate.write_root)
         self._declarations = Declarations(paths.cache / "declared.json")
         self._started = False
         self._starting = asyncio.Lock()
@@ -212,6 +206,16 @@ async def open_runtime(
         objects=objects,
         cwd=cwd,
         fresh=fresh,
+    )
+
+
+def _protected(paths: Paths, write_root: str) -> ProtectedPaths:
+    return ProtectedPaths(
+        home=Path.home(),
+        hermes_home=paths.home,
+        write_root=write_root,
+        # The interpreter and what is installed in it: an agent must not saw off its own branch.
+        runtime=tuple({sys.prefix, sys.base_prefix}),
     )
 
 

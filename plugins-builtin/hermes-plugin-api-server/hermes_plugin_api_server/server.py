@@ -61,7 +61,7 @@ class ApiServer:
             finally:
                 self._server.should_exit = True
                 self._desk.interrupt(STOPPED)
-                await self._say_goodbye(serving)
+                await self._say_goodbye(self._server, serving)
 
     def trouble(self) -> str:
         """ "" while it listens."""
@@ -76,16 +76,19 @@ class ApiServer:
             self._server.should_exit = True
             await self._served.wait()
 
-    async def _say_goodbye(self, serving: asyncio.Task[None]) -> None:
+    async def _say_goodbye(self, server: _Server, serving: asyncio.Task[None]) -> None:
+        """Wait for the last answers, a while; being cancelled once more ends it at once."""
         try:
             async with self._host.clock.timeout(GOODBYE_SECONDS):
                 await asyncio.wait({serving})
         except TimeoutError:
-            assert self._server is not None
-            self._server.force_exit = True
-            serving.cancel()
-            await asyncio.wait({serving})
-        self._served.set()
+            self._host.log.warning("clients that did not take their answers were cut off")
+        finally:
+            if not serving.done():
+                serving.cancel()
+                for listening in server.servers if server.started else ():
+                    listening.close()  # before its socket is: the loop still watches it
+            self._served.set()
 
 
 class _Server(uvicorn.Server):

@@ -109,6 +109,8 @@ def noted(message: Message, instructions: str) -> Message:
 def _decoded(body: bytes) -> _Body:
     try:
         return _decode(body)
+    except RecursionError:
+        raise ApiError(400, "the body is nested too deeply.") from None
     except msgspec.ValidationError as error:
         raise ApiError(400, f"this is no chat request: {error}") from None
     except msgspec.DecodeError as error:

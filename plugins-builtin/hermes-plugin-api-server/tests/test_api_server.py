@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import httpx
@@ -714,3 +715,55 @@ async def test_a_taken_port_is_told_with_the_command_that_takes_another(
                 with pytest.raises(HermesError, match="cannot be listened on") as told:
                     await spec.make(face).run()
     assert told.value.hint.startswith("`hermes config set plugins.api-server.port")
+
+
+# -- what nobody should send ------------------------------------------------------------
+
+
+async def test_a_body_that_is_nested_without_end_is_refused(serve: Serve) -> None:
+    nested = b"[" * 100_000 + b"]" * 100_000
+    body = b'{"messages":[{"role":"user","content":' + nested + b"}]}"
+    broken = b'{"messages":[{"role":"user","content":' + b"[" * 100_000
+    with ScriptedServer(echo) as model:
+        async with serve(model) as running, http(running) as client:
+            for sent in (body, broken):
+                answer = await client.post(CHAT, content=sent)
+                assert answer.status_code == 400
+            assert (await client.post(CHAT, json=asks("fine"))).status_code == 200
+
+
+async def test_characters_that_nobody_sees_are_kept_and_break_nothing(serve: Serve) -> None:
+    with ScriptedServer(then=replies.say("ok")) as model:
+        async with serve(model) as running, http(running) as client:
+            answer = await client.post(CHAT, json=asks("a\0b\x1b[31mc", "d\0", "e\0f"))
+            assert answer.status_code == 200
+            (kept,) = await running.sessions()
+    assert told(model.requests[0])[-1] == ("user", "e\0f")
+    assert "\x1b" not in kept.title
+
+
+async def test_a_system_message_alone_at_the_end_goes_to_the_last_user_message(
+    serve: Serve,
+) -> None:
+    body = asks("one")
+    body["messages"].append({"role": "system", "content": "In French."})
+    with ScriptedServer(then=replies.say("un")) as model:
+        async with serve(model) as running, http(running) as client:
+            assert (await client.post(CHAT, json=body)).status_code == 200
+    assert told(model.requests[0])[-1][1].startswith("one\n\n")
+    assert "In French." in told(model.requests[0])[-1][1]
+
+
+async def test_sessions_that_cannot_be_kept_are_told_and_not_tried_again(
+    serve: Serve, hermes_home: Path
+) -> None:
+    hermes_home.mkdir(parents=True)
+    (hermes_home / "state.db").write_bytes(b"this is no database. " * 500)
+    with ScriptedServer(echo) as model:
+        async with serve(model) as running, http(running) as client:
+            answer = await client.post(CHAT, json=asks("one"))
+            assert (await client.get("/health")).status_code == 200
+    assert answer.status_code == 503
+    assert answer.headers["x-should-retry"] == "false"
+    assert "state.db" in answer.json()["error"]["message"]
+    assert model.requests == []
