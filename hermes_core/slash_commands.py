@@ -12,7 +12,6 @@ import msgspec
 from hermes_core.agent.agent import Session
 from hermes_core.naming import rename
 from hermes_core.route.route import Wanted
-from hermes_core.store import transfer
 from hermes_plugins._approvals import Answer, Choice
 from hermes_plugins._errors import UsageError
 from hermes_plugins._faces import FaceSession, SessionWish, SlashCommand, SlashContext
@@ -192,6 +191,8 @@ async def _usage(runtime: Runtime, context: SlashContext) -> str:
 async def _save(runtime: Runtime, context: SlashContext, argument: str) -> str:
     if not argument:
         raise UsageError("/save needs a file.", hint="/save talk.md, or /save talk.jsonl")
+    from hermes_core.store import transfer
+
     path = runtime.cwd / Path(argument).expanduser()
     exported = await runtime.store.read(transfer.export, context.session.info.id)
     exported = transfer.redacted(exported, runtime.redactor.redact)

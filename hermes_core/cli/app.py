@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     "chat": ("hermes_core.cli.chat:command", "Talk to the agent (this is the default)."),
-    "sessions": ("hermes_core.cli.sessions:command", "List, show, search and export sessions."),
+    "sessions": ("hermes_core.cli.sessions:command", "See, name, move, forget, repair sessions."),
     "config": ("hermes_core.cli.config_command:command", "Show, check and change settings."),
     "gateway": ("hermes_core.cli.gateway:command", "Run the chat platforms; see how they are."),
     "plugins": ("hermes_core.cli.plugins:command", "See, switch, install and write plugins."),

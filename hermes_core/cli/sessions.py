@@ -63,7 +63,9 @@ def list_sessions(ctx: click.Context, limit: int, as_json: bool) -> None:
 @JSON
 @click.pass_context
 def show_session(ctx: click.Context, session: str, tools: bool, as_json: bool) -> None:
-    """The messages of a session (id, unique beginning of an id, or title).
+    """The messages of a session.
+
+    SESSION is its id, the unique beginning of its id, or its title.
 
     \b
     Example:
@@ -117,7 +119,9 @@ def search_sessions(ctx: click.Context, query: tuple[str, ...], limit: int, as_j
 @click.argument("title", nargs=-1, required=True)
 @click.pass_context
 def rename_session(ctx: click.Context, session: str, title: tuple[str, ...]) -> None:
-    """Give a session a title that no other one has, to resume it by.
+    """Give a session a title to resume it by.
+
+    No other session may have it.
 
     \b
     Example:

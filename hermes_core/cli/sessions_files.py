@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,6 +14,7 @@ from hermes_core.agent.cleaning import clean_output
 from hermes_core.cli import values
 from hermes_core.cli.console import tell
 from hermes_core.cli.kept import JSON, print_json, redactor_of, with_store
+from hermes_core.paths import write_whole
 from hermes_core.store import transfer
 from hermes_core.store.sqlite import Store, new_session_id
 from hermes_plugins._errors import HermesError, UsageError
@@ -46,9 +49,10 @@ def export_sessions(
     form: str | None,
     with_secrets: bool,
 ) -> None:
-    """Sessions as JSON lines (each a header, then one message a line) or Markdown.
+    """Write sessions to a file, or to stdout.
 
-    What looks like a secret is masked, as in what tools return.
+    JSON lines are a header and then one message a line, for each session. What looks like a secret is
+    masked, as in what tools return.
 
     \b
     Examples:
@@ -73,8 +77,18 @@ def export_sessions(
 
     found = with_store(ctx, read)
     data = file_of(ctx, found, as_json=as_json, with_secrets=with_secrets)
-    with click.open_file(output, "wb") as stream:
-        stream.write(data)
+    if output != "-" and (os.path.isfile(output) or not os.path.exists(output)):
+        write_whole(Path(output), data)
+        return
+    try:
+        with click.open_file(output, "wb") as stream:  # a pipe, a device
+            stream.write(data)
+            stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "stdout" if output == "-" else output
+        raise HermesError(f"{name} cannot be written: {error.strerror}.") from error
 
 
 def file_of(
@@ -96,10 +110,10 @@ def file_of(
 @JSON
 @click.pass_context
 def import_sessions(ctx: click.Context, file: str, as_json: bool) -> None:
-    """Sessions from a file that `export` wrote as JSON lines, here or elsewhere; - is stdin.
+    """Read sessions that `export` wrote.
 
-    A session whose id is here already comes in under a new one. A file with a mistake is refused
-    whole.
+    FILE holds JSON lines, from here or elsewhere; - is stdin. A session whose id is here already comes
+    in under a new one. A file with a mistake is refused whole.
 
     \b
     Examples:

@@ -15,6 +15,7 @@ from hermes_core.cli import values
 from hermes_core.cli.console import tell
 from hermes_core.cli.kept import JSON, YES, agree, home_of, print_json, when, with_store
 from hermes_core.clock import SystemClock
+from hermes_core.paths import write_whole
 from hermes_core.store import upkeep
 from hermes_core.store.sqlite import Store
 from hermes_plugins._errors import SessionBusy, StoreError, UsageError
@@ -35,9 +36,10 @@ _SHOWN: Final = 20
 @click.option("--export", "file", metavar="FILE", help="Write them to a new file first.")
 @click.pass_context
 def delete_sessions(ctx: click.Context, names: tuple[str, ...], yes: bool, file: str | None) -> int:
-    """Forget sessions, those of their sub-agents, and their temporary files: all or none.
+    """Forget sessions, all or none of them.
 
-    Nothing brings them back but a file that was exported (with secrets masked).
+    Those of their sub-agents and their temporary files go too. Nothing brings them back but a file that
+    was exported (with secrets masked).
 
     \b
     Examples:
@@ -86,17 +88,12 @@ def _stays(error: StoreError) -> StoreError:
 
 
 def _write(ctx: click.Context, file: str, exported: Sequence[Exported]) -> None:
-    """Write the file, and have it on the disk."""
+    """Write a file that is not there yet, and have it on the disk."""
     from hermes_core.cli.sessions_files import file_of
 
-    try:
-        with Path(file).open("xb") as stream:
-            stream.write(file_of(ctx, exported))
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        reason = "is there already" if isinstance(error, FileExistsError) else error.strerror
-        raise UsageError(f"{file}: {reason}.", hint="Nothing was deleted.") from error
+    if os.path.lexists(file):
+        raise UsageError(f"{file} is there already.", hint="Nothing was deleted.")
+    write_whole(Path(file), file_of(ctx, exported))
     tell(f"Written to {file}; `hermes sessions import {file}` brings them back.\n")
 
 
@@ -110,7 +107,9 @@ def _write(ctx: click.Context, file: str, exported: Sequence[Exported]) -> None:
 def prune_sessions(
     ctx: click.Context, older_than: str, keep_titled: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> int:
-    """Forget sessions that nobody used for a while; never one that is open.
+    """Forget sessions that nobody used for a while.
+
+    Never one that a process is writing. Those of sub-agents go with the one they worked for.
 
     \b
     Examples:

@@ -17,8 +17,9 @@ import msgspec
 
 from hermes_core.store import index, sessions
 from hermes_core.store.database import Connection
+from hermes_core.store.sessions import Now
 from hermes_core.store.transfer import LATEST
-from hermes_core.store.upkeep import ID, Now
+from hermes_core.store.upkeep import ID
 from hermes_plugins._messages import decode_message
 from hermes_plugins._platforms import InboundMessage, OutboundMessage
 
@@ -40,7 +41,10 @@ _UNUSED: Final = (
 )
 _NO_TIME: Final = "typeof({0}) NOT IN ('real', 'integer') OR {0} NOT BETWEEN 0 AND " + str(LATEST)
 _WORD: Final = re.compile(rf"(?<!\S)[A-Za-z0-9]{{2,30}}(?!\S)|[{index.CJK}]{{2}}")
-_IS_FOUND: Final = "SELECT 1 FROM message_index WHERE message_index MATCH ? AND rowid = ?"
+_IS_FOUND: Final = (
+    "SELECT 1 FROM message_index WHERE message_index MATCH ?1 AND rowid = ?2"
+    " UNION ALL SELECT 1 FROM unindexed WHERE id = ?2"
+)
 _KEPT: Final = (
     ("records", "namespace, key", "value", object),
     ("inbound", "key", "body", InboundMessage),
@@ -63,8 +67,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     unused: int = 0
     unreadable: tuple[_Row, ...] = ()
     garbled: tuple[int, ...] = ()
-    leases: tuple[int, ...] = ()
-    stale_records: int = 0
+    leases: int = 0
     search: str = ""
 
     def lines(self) -> list[str]:
@@ -75,8 +78,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
             (len(self.garbled), "{} with a name or a time that cannot be read", "session"),
             (self.strays, "{} of no session", "row"),
             (self.bare, "{} without a system prompt or tools", "session"),
-            (len(self.leases) + self.stale_records, "{} of processes that are gone", "lease"),
-            (self.unused, "{} that no session uses", "system prompt or tool list"),
+            (self.leases, "{} of processes that are gone", "lease"),
+            (self.unused, "{} that no session uses", "prompt or tool list"),
         )
         found = [
             text.format(f"{count:,} {noun}{'' if count == 1 else 's'}")
@@ -105,10 +108,8 @@ def look(connection: Connection, now: Now) -> Findings:
         unused=_count(connection, _UNUSED),
         unreadable=tuple(unreadable),
         garbled=tuple(_garbled(connection)),
-        leases=tuple(_leases(connection, now)),
-        stale_records=_count(
-            connection, f"FROM record_leases WHERE until <= {now.time - LEFT_SECONDS}"
-        ),
+        leases=len([*_leases(connection, now)])
+        + _count(connection, f"FROM record_leases WHERE until <= {now.time - LEFT_SECONDS}"),
         search=_index_damage(connection),
     )
 
@@ -224,7 +225,7 @@ def mend(connection: Connection, findings: Findings, now: Now) -> None:
                 (text,),
             )
     connection.execute(f"DELETE {_UNUSED}")
-    for key in findings.leases:
+    for key in [*_leases(connection, now)]:  # as it is now: somebody may have taken one meanwhile
         connection.execute(
             "UPDATE sessions SET fence = fence + 1, holder = '', lease_until = 0 WHERE key = ?",
             (key,),

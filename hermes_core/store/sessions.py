@@ -88,6 +88,13 @@ _CLASH = (
 )
 
 
+class Now(msgspec.Struct, frozen=True, kw_only=True):
+    """The time and the machine."""
+
+    time: float
+    host: str
+
+
 class Token(msgspec.Struct, frozen=True):
     """Proof of the right to write: the session, its row and the count of takings."""
 

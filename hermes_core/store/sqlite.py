@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, TypeVarTuple
 
 import msgspec
 
-from hermes_core.store import database, index, sessions, upkeep
+from hermes_core.store import database, index, sessions
 from hermes_core.store.database import Connection
 from hermes_core.store.mailbox import Mailbox
 from hermes_core.store.records import NamespaceRecords
@@ -308,6 +308,8 @@ class Store:
             SessionBusy: somebody is writing it.
             StoreError: there is no such session.
         """
+        from hermes_core.store import upkeep
+
         await self.write(upkeep.delete, [session_id], self.now())
 
     # ---- what commands do with modules of this folder ------------------------------------
@@ -325,9 +327,9 @@ class Store:
         while await self._writer.run(lambda one: one.indexed and index.catch_up(one)):
             pass
 
-    def now(self) -> upkeep.Now:
+    def now(self) -> sessions.Now:
         """What tells a lease that holds from one that does not."""
-        return upkeep.Now(time=self._clock.now(), host=self._host)
+        return sessions.Now(time=self._clock.now(), host=self._host)
 
     # ---- health --------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import msgspec
 from hermes_core.patterns import lazy
 from hermes_core.store import index, sessions
 from hermes_core.store.database import Connection, connect
+from hermes_core.store.sessions import Now
 from hermes_plugins._errors import SessionBusy, StoreError
 from hermes_plugins._store import SessionInfo
 
@@ -46,13 +47,6 @@ _FORGET_TEXT = (
     " (SELECT 1 FROM sessions WHERE system = ?1 OR tools = ?1)"
 )
 _BUSY = "SELECT count(*) FROM sessions WHERE holder <> '' AND lease_until > ?"
-
-
-class Now(msgspec.Struct, frozen=True, kw_only=True):
-    """The time and the machine."""
-
-    time: float
-    host: str
 
 
 class Doomed(msgspec.Struct, frozen=True, kw_only=True):

@@ -124,7 +124,7 @@ def test_what_is_exported_first_brings_it_back(say, fill, tmp_path: Path) -> Non
     ]
     assert say("export", "a", "child").out == before
     assert say("delete", "b", "--yes", "--export", str(file)).err == (
-        f"hermes: {file}: is there already.\n        Nothing was deleted.\n"
+        f"hermes: {file} is there already.\n        Nothing was deleted.\n"
     )
     assert "b" in ids(say)
 

@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "texts": (("DELETE FROM texts",), "2 sessions without a system prompt or tools"),
     "an unused text": (
         ("INSERT INTO texts (digest, body) VALUES (x'01', x'02')",),
-        "1 system prompt or tool list that no session uses",
+        "1 prompt or tool list that no session uses",
     ),
     "a lease": (
         ("UPDATE sessions SET holder = 'cli', pid = 4, host = 'gone', lease_until = 5",),
