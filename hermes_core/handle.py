@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -120,6 +120,7 @@ class Handle:
         self.sessions: SessionReader = kernel.store
         self._kernel = kernel
         self._host = host
+        self._sections: dict[type[Section], Section] = {}
         self._tasks = TaskGroup(plugin, self._task_failed)
         self.tasks: Tasks = self._tasks
 
@@ -140,10 +141,15 @@ class Handle:
         )
 
     def section(self, schema: type[S]) -> S:
+        if (kept := self._sections.get(schema)) is not None:
+            return cast("S", kept)
         known = self._host().settings_of(self.plugin)
         declared = next((one for one in known if one.schema is schema), None)
         inherits = declared.inherits if declared else {}
-        return self._kernel.config.plugin_section(self.plugin, schema, inherits=inherits)
+        section = self._kernel.config.plugin_section(self.plugin, schema, inherits=inherits)
+        if declared is not None:  # before it was loaded nobody knows what it inherits
+            self._sections[schema] = section
+        return section
 
     async def services(self, family: str) -> Sequence[object]:
         return await self._host().services(family)

@@ -30,7 +30,7 @@ async def client(
     url, key, model = server
     limits = httpx.Limits(max_keepalive_connections=1)
     async with httpx.AsyncClient(
-        headers={"authorization": f"Bearer {key}"}, timeout=120, limits=limits, verify=False
+        headers={"authorization": f"Bearer {key}"}, timeout=300, limits=limits, verify=False
     ) as http:
         for turn in range(turns):
             token = f"token-{int(time.time()) % 100000}-{number}-{turn}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
-    *("anthropic", "openai", "mcp", "httpx", "httpcore", "anyio", "h11"),
+    *("anthropic", "openai", "mcp", "starlette", "uvicorn", "httpx", "httpcore", "anyio", "h11"),
     *("yaml", "ruamel", "click", "rich", "pygments", "prompt_toolkit", "stevedore", "platformdirs"),
     "hermes_core",
 }
