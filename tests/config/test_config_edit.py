@@ -10,7 +10,7 @@ from typing import Annotated
 
 import pytest
 import yaml
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hermes_core.config import load_config
@@ -369,6 +369,8 @@ def with_comments(text: str, draw: st.DataObject) -> str:
     return "\n".join(lines) + draw.draw(st.sampled_from(["", "\n", "\n# end\n"]))
 
 
+# Says nothing of how fast the machine is: ruamel.yaml is slow, and others may be at work.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), trees, paths_of_keys, st.text(max_size=10) | st.lists(st.text(max_size=5)))
 def test_any_edit_sets_what_was_asked_and_keeps_every_other_line(
     draw: st.DataObject, tree: dict[str, object], path: list[str], value: object
