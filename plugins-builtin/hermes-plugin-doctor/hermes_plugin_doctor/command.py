@@ -7,7 +7,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Look for what is wrong, and say what mends it.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
 @click.option(
     "--no-turn", is_flag=True, help="Do not ask the model anything; it costs a few tokens."

@@ -10,7 +10,7 @@ NEWER = 3
 """Exit status of ``--check`` when there is something newer."""
 
 
-@click.command("update")
+@click.command("update", short_help="Bring Hermes and its plugins up to date.")
 @click.option(
     "--check", is_flag=True, help="Only say what is newer; exit status 3 when something is."
 )

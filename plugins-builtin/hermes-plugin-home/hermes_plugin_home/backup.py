@@ -9,7 +9,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.command("backup")
+@click.command("backup", short_help="Write the home to one file.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--secrets", is_flag=True, help="Also keys and tokens: .env and what is like it.")
 @click.option("--quick", is_flag=True, help="Without the sessions (state.db): small and at once.")

@@ -7,7 +7,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.group("profile")
+@click.group("profile", short_help="Homes of their own that share nothing.")
 def command() -> None:
     """Homes of their own: settings, sessions, memories, plugins, nothing shared.
 

@@ -9,7 +9,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.command("restore")
+@click.command("restore", short_help="Put back what `hermes backup` wrote.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask before something is replaced.")
 @click.option("--dry-run", is_flag=True, help="Only check the backup and show what would change.")

@@ -9,7 +9,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.command("uninstall-data")
+@click.command("uninstall-data", short_help="Delete what Hermes keeps on this machine.")
 @click.option("--yes", is_flag=True, help="Do not ask, and make no backup.")
 @click.option(
     "--everything", is_flag=True, help="Also what in the folder is not known to be of Hermes."

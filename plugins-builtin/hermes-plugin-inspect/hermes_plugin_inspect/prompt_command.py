@@ -7,7 +7,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.command("prompt")
+@click.command("prompt", short_help="Where the tokens of a request go.")
 @click.option(
     "--session", default="", metavar="ID", help="Of that session (id or title), with its history."
 )

@@ -7,7 +7,7 @@ import click
 from hermes_plugins import CommandHost
 
 
-@click.group("skills", invoke_without_command=True)
+@click.group("skills", invoke_without_command=True, short_help="The skill packs of this home.")
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """The skill packs of this home, and which of them sessions are to begin with.

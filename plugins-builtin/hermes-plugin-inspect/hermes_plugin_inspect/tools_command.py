@@ -15,7 +15,7 @@ _face = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("tools", invoke_without_command=True)
+@click.group("tools", invoke_without_command=True, short_help="Which toolsets a face gets.")
 @_face
 @click.pass_context
 def command(ctx: click.Context, face: str) -> None:

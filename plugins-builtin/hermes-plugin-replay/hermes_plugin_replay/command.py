@@ -10,7 +10,7 @@ import click
 from hermes_plugins import CommandHost, UsageError
 
 
-@click.command("replay")
+@click.command("replay", short_help="Show a session again, or make a test of it.")
 @click.argument("session")
 @click.option(
     "--speed",

@@ -23,7 +23,9 @@ class _Models(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group("model", cls=_Models, invoke_without_command=True)
+@click.group(
+    "model", cls=_Models, invoke_without_command=True, short_help="See, change and try the model."
+)
 @_as_json
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
