@@ -102,12 +102,16 @@ def declared(ctx: click.Context) -> Declared:
 
 
 def discovered(ctx: click.Context) -> Sequence[Found]:
-    """Commands that plugins add; a home that cannot be read has none."""
+    """Commands that plugins add; a home that cannot be found has none.
+
+    Settings that are wrong count as not set: a backup is needed most where they are broken.
+    """
     try:
-        plugins = config_of(ctx).settings.plugins
         paths = paths_of(ctx)
+        config = read_config(paths, cwd=working_folder(), environ=process_environment())
     except HermesError:
         return ()
+    plugins = config.settings.plugins
     folders = [paths.home / "plugins", *(Path(one).expanduser() for one in plugins.paths)]
     found = Discovery(cache_file=paths.cache / "found.json", folders=folders).find()
     settings = HostSettings(enabled=plugins.enabled, disabled=plugins.disabled)
