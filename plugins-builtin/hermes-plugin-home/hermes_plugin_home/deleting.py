@@ -52,7 +52,8 @@ def uninstall(
             _back_up(host, backup)
         if not yes and answer(f"Type {WORD} to delete it all").strip() != WORD:
             raise UsageError("nothing was deleted.")
-    _delete(root, doomed)
+    lock = Entry(name="gateway.lock", size=0, files=1)  # it may be there only since we hold it
+    _delete(root, [*doomed, *([] if lock in doomed else [lock])])
     _tell(root)
 
 
