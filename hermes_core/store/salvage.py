@@ -229,6 +229,8 @@ def _save_table(old: sqlite3.Connection, fresh: Connection, table: str) -> int:
             saved += fresh.execute(insert, row).rowcount
         except (sqlite3.IntegrityError, OverflowError):
             continue
+    if table == "sessions" and "named" not in names:  # as the migration does
+        fresh.execute("UPDATE sessions SET named = title <> ''")
     return saved
 
 

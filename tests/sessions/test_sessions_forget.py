@@ -203,6 +203,29 @@ def test_prune_takes_what_a_dead_process_held(say, fill, hermes_home: Path) -> N
         assert ids(say) == set()
 
 
+SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_title_from_before_anybody_noted_who_chose_it_counts_as_chosen(
+    say, hermes_home: Path, damaged: bool
+) -> None:
+    hermes_home.mkdir()
+    path = hermes_home / "state.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript((SCHEMAS / "2.sql").read_text(encoding="utf-8"))
+        database.execute("UPDATE sessions SET created = 5, updated = 5")
+        database.execute("PRAGMA user_version = 2")
+        database.commit()
+    if damaged:
+        path.write_bytes(bytes(100) + path.read_bytes()[100:])
+        assert say("repair").status == 0
+    assert say("prune", "--older-than", "1d", "--keep-titled", "--yes").lines == [
+        "Nothing to prune."
+    ]
+    assert say("prune", "--older-than", "1d", "--yes").lines[-1].startswith("Deleted 1 session (")
+
+
 def test_prune_tells_a_program_what_it_did(say, fill) -> None:
     fill("old", days=100)
     dry = msgspec.json.decode(say("prune", "--older-than", "1y", "--dry-run", "--json").out)

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,6 +133,15 @@ def test_ten_questions_at_once_are_ten_sessions(command: Command, model_server) 
 KILLS = [pytest.param(4, id="4"), pytest.param(60, marks=pytest.mark.slow, id="60-slow")]
 
 
+@pytest.fixture
+def whole(command: Command, fill, tmp_path: Path) -> float:
+    """Seconds that a command takes from its start to its end, on this machine as busy as it is."""
+    fill("first")
+    begin = time.monotonic()
+    assert command.run("sessions", "repair").status == 0
+    return time.monotonic() - begin
+
+
 def kill_during(command: Command, words: tuple[str, ...], seconds: float) -> None:
     process = command.start("sessions", *words)
     try:
@@ -144,30 +154,32 @@ def kill_during(command: Command, words: tuple[str, ...], seconds: float) -> Non
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 @pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_import_leaves_all_or_nothing(
-    command: Command, fill, say, tmp_path: Path, kills: int, check_sound
+    command: Command, fill, say, tmp_path: Path, kills: int, check_sound, whole: float
 ) -> None:
-    fill(*[f"s{at}" for at in range(400)])
+    words = " ".join(f"word{at}" for at in range(1000))
+    fill(*[f"s{at}" for at in range(399)], messages=[user_message(words)] * 4)
     file = tmp_path / "all.jsonl"
     say("export", "--all", "-o", str(file))
     count = 400
     rng = random.Random(1)
     for _ in range(kills):
-        kill_during(command, ("import", str(file)), rng.uniform(0.3, 1.2))
+        kill_during(command, ("import", str(file)), whole * rng.uniform(0.8, 1.8))
         found = len(msgspec.json.decode(say("list", "--json", "-n", "99999").out))
         assert found in (count, count + 400)
         count = found
         check_sound()
         if count > 2000:
-            say("delete", *[f"s{at}" for at in range(400)], "--yes")
-            count -= 400
-            fill(*[f"s{at}" for at in range(400)])
-            count += 400
+            names = [
+                one["id"] for one in msgspec.json.decode(say("list", "--json", "-n", "9999").out)
+            ]
+            assert say("delete", *names[400:], "--yes").status == 0
+            count = 400
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 @pytest.mark.parametrize("kills", KILLS)
 def test_killed_prunes_and_deletions_leave_whole_sessions(
-    command: Command, fill, say, kills: int, check_sound
+    command: Command, fill, say, kills: int, check_sound, whole: float
 ) -> None:
     words = " ".join(f"word{at}" for at in range(400))
     rng = random.Random(2)
@@ -176,9 +188,11 @@ def test_killed_prunes_and_deletions_leave_whole_sessions(
         fill(*names, days=100, messages=[user_message(words)] * 4)
         before = len(msgspec.json.decode(say("list", "--json", "-n", "99999").out))
         if turn % 2:
-            kill_during(command, ("delete", *names, "--yes"), rng.uniform(0.3, 1.0))
+            kill_during(command, ("delete", *names, "--yes"), whole * rng.uniform(0.7, 1.5))
         else:
-            kill_during(command, ("prune", "--older-than", "1d", "--yes"), rng.uniform(0.3, 1.0))
+            kill_during(
+                command, ("prune", "--older-than", "1d", "--yes"), whole * rng.uniform(0.7, 1.5)
+            )
         after = len(msgspec.json.decode(say("list", "--json", "-n", "99999").out))
         if turn % 2:
             assert after in (before, before - 150)
@@ -190,12 +204,12 @@ def test_killed_prunes_and_deletions_leave_whole_sessions(
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 @pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_reindex_is_gone_on_with(
-    command: Command, fill, say, kills: int, check_sound
+    command: Command, fill, say, kills: int, check_sound, whole: float
 ) -> None:
     fill(*[f"s{at}" for at in range(500)])
     rng = random.Random(3)
     for _ in range(kills):
-        kill_during(command, ("repair", "--reindex"), rng.uniform(0.3, 0.9))
+        kill_during(command, ("repair", "--reindex"), whole * rng.uniform(0.7, 1.5))
         check_sound()
     assert "all of s321" in say("search", "s321").out
 
@@ -258,9 +272,8 @@ def test_an_export_that_cannot_be_written_keeps_the_session(
     for words in (("delete", "a", "--yes", "--export", file), ("export", "a", "-o", file)):
         refused = command.run("sessions", *words)
         assert refused.status == 2
-        assert refused.err == (
-            f"hermes: {file} cannot be written: Not a directory.\n        Nothing was changed.\n"
-        )
+        assert refused.err.startswith(f"hermes: {file} cannot be written: ")
+        assert refused.err.endswith(".\n        Nothing was changed.\n")
     if Path("/dev/full").exists():
         full = command.run("sessions", "export", "a", "-o", "/dev/full")
         assert (full.status, full.err) == (
