@@ -268,7 +268,9 @@ def uninstall(ctx: click.Context, distribution: str) -> None:
 @click.argument("name")
 @click.option(
     "--kind",
-    type=click.Choice(["tools", "provider", "platform", "memory", "policy", "lifecycle"]),
+    type=click.Choice(
+        ["tools", "provider", "platform", "memory", "policy", "lifecycle", "command"]
+    ),
     default="tools",
 )
 @click.option("--folder", type=click.Path(file_okay=False), default=".", help="Where to write it.")
