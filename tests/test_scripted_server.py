@@ -215,7 +215,7 @@ def test_as_a_process_it_follows_a_script_file_and_records_the_bodies(tmp_path: 
     [
         ('[{"reply": "sing"}]', "'sing' is no reply; known: call, calls"),
         ('[{"reply": "say", "loud": true}]', "reply 'say': "),
-        ("[", "the script cannot be used"),
+        ("[", "cannot be used: Input data was truncated"),
     ],
 )
 def test_a_script_file_that_cannot_be_used_is_refused(

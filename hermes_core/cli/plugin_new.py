@@ -26,6 +26,7 @@ class _Kind(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     about: str
     needs: str = ""
+    target: str = "{{module}}"
 
 
 _KINDS: Final[Mapping[str, _Kind]] = {
@@ -61,6 +62,12 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         group="hermes.lifecycle",
         summary="Watches and changes what Hermes does",
         about="Settings: `plugins.{{name}}.reminder`.",
+    ),
+    "command": _Kind(
+        group="hermes.commands",
+        summary="The command `hermes {{name}}`",
+        about="`hermes {{name}} --help` explains it.",
+        target="{{module}}.command:command",
     ),
 }
 
@@ -119,6 +126,7 @@ def _words(name: str, kind: _Kind) -> dict[str, str]:
         "summary": kind.summary,
         "about": kind.about,
         "needs": kind.needs,
+        "target": kind.target,
     }
 
 
@@ -146,6 +154,6 @@ def _templates(folder: Traversable) -> list[Traversable]:
 
 def _filled(text: str, words: Mapping[str, str]) -> str:
     """The text with every ``{{word}}`` replaced; a replacement may hold further ones."""
-    for word in ("about", *words):
+    for word in ("about", "summary", "target", *words):
         text = text.replace("{{" + word + "}}", words[word])
     return text

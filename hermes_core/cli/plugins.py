@@ -270,7 +270,9 @@ def uninstall(ctx: click.Context, distribution: str) -> None:
 @click.argument("name")
 @click.option(
     "--kind",
-    type=click.Choice(["tools", "provider", "platform", "memory", "policy", "lifecycle"]),
+    type=click.Choice(
+        ["tools", "provider", "platform", "memory", "policy", "lifecycle", "command"]
+    ),
     default="tools",
     help="What it is to offer.",
 )

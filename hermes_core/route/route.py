@@ -36,6 +36,10 @@ MODELS_SECONDS = 8.0
 """How long a list of models may take (reference: fetch_models)."""
 
 
+LISTED = 12
+"""Providers that an error names; more are no help."""
+
+
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for; "" leaves it to the settings."""
 
@@ -247,7 +251,7 @@ class Router:
         guess = f" Did you mean {close[0]}?" if close else ""
         raise UsageError(
             f"no provider {provider!r} is installed.{guess}",
-            hint=f"There is: {', '.join(sorted({one.id for one in profiles.values()}))}.",
+            hint=_listed(sorted({one.id for one in profiles.values()})),
         )
 
     def _failure(self, provider: str) -> PluginError | None:
@@ -411,6 +415,13 @@ class Router:
         if self._settings.model.context_length:
             return msgspec.structs.replace(info, context_length=self._settings.model.context_length)
         return info
+
+
+def _listed(names: Sequence[str]) -> str:
+    """What there is, where that fits on a line."""
+    if len(names) > LISTED:
+        return f"`hermes plugins list` shows all {len(names)}."
+    return f"There is: {', '.join(names)}."
 
 
 def _path_of(dialect: Dialect, model: str) -> str:

@@ -17,30 +17,29 @@ _OPAQUE = frozenset({
 })  # fmt: skip
 """Folders whose content is their program's own."""
 _DATE = r"\d{4}-\d\d-\d\d"
-_TIME = r"\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?"
-_NORMAL = (
-    (
-        re.compile(
-            rf"\b{_DATE}[T _]{_TIME}(?:\s?(?:Z\b|[+-]\d\d:?\d\d\b|UTC\b))?|\b\d{{8}}[T_]\d{{6}}\b"
-        ),
-        "<time>",
-    ),
-    (
-        re.compile(
-            r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:\d\d? )?[A-Z][a-z]{2} [ \d]\d? [\w: ]*?\d{4}\b"
-        ),
-        "<time>",
-    ),
-    (re.compile(rf"\b{_DATE}\b"), "<date>"),
-    (re.compile(r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
-    (re.compile(r"(?i)\b(pid|process)([ =:#\"]{1,3})\d+\b"), r"\1\2<pid>"),
+_TIME = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
+_ZONE = r"(?:\s?(?:Z\b|[+-]\d\d:?\d\d\b|UTC\b|GMT\b))?"
+_DAY = r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_NORMAL = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"\b\d{8}_\d{6}_[0-9a-f]{6}\b", "<session>"),
+        (rf"\b{_DATE}[T _](?:{_TIME}|\d\d:\d\d){_ZONE}|\b\d{{8}}[T_]\d{{6}}Z?\b", "<time>"),
+        # As `date` and as mail (RFC 5322) write it.
+        (rf"{_DAY} {_MONTH} [ \d]\d {_TIME}(?: [AP]M)?(?: \w+)? \d{{4}}\b", "<time>"),
+        (rf"{_DAY}, \d\d? {_MONTH} \d{{4}} {_TIME}{_ZONE}", "<time>"),
+        (rf"\b{_DATE}\b", "<date>"),
+        (rf"\b{_TIME}\b", "<time>"),
+        (r"(?i)\b(pid|process)([ =:#\"]{1,3})\d+\b", r"\1\2<pid>"),
+    )
 )
 
 
 def normal(text: str, *, names: Mapping[str, str]) -> str:
     """``text`` with dates, times, process ids and the paths in ``names`` made the same everywhere."""
-    for path, name in sorted(names.items(), key=lambda pair: -len(pair[0])):
-        text = text.replace(path, name)
+    for path in sorted(names, key=len, reverse=True):
+        text = re.sub(rf"{re.escape(path)}(?![\w-])", names[path], text)
     for pattern, name in _NORMAL:
         text = pattern.sub(name, text)
     return text

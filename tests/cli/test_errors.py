@@ -294,6 +294,7 @@ def full_disk_for_an_answer(command: Command, tmp_path: Path) -> Ended:
 
 def no_such_place(command: Command, tmp_path: Path) -> Ended:
     command.run("-q", "boat", "--provider", "offline")
+    (tmp_path / "no").write_text("a file where a folder belongs", encoding="utf-8")
     return command.run("sessions", "export", "boat", "-o", str(tmp_path / "no" / "file"))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_core.paths import check_home, native_path, resolve_paths, write_whole
+from hermes_core.paths import check_home, choose_profile, native_path, resolve_paths, write_whole
 from hermes_plugins import UsageError
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX's")
@@ -44,6 +44,30 @@ def test_a_profile_is_a_home_of_its_own(tmp_path: Path) -> None:
     assert resolve_paths(environ).home == tmp_path / "profiles" / "work"
     assert resolve_paths(environ, profile="other_1").home == tmp_path / "profiles" / "other_1"
     assert resolve_paths(environ, profile="default").home == tmp_path
+
+
+def test_the_chosen_profile_counts_where_none_is_named(tmp_path: Path) -> None:
+    work = tmp_path / "profiles" / "work"
+    work.mkdir(parents=True)
+    choose_profile(tmp_path, "work")
+    environ = {"HERMES_HOME": str(tmp_path)}
+    assert resolve_paths(environ).home == work
+    assert resolve_paths(environ, profile="default").home == tmp_path
+    named = resolve_paths({**environ, "HERMES_PROFILE": "other"})
+    assert named.home == tmp_path / "profiles" / "other"
+    choose_profile(tmp_path, "default")
+    assert resolve_paths(environ).home == tmp_path
+
+
+@pytest.mark.parametrize("written", ["gone", "../..", "", "\xff", "a\nb"])
+def test_a_chosen_profile_that_is_none_is_refused_or_nothing(tmp_path: Path, written: str) -> None:
+    (tmp_path / "default-profile").write_bytes(written.encode("latin-1"))
+    environ = {"HERMES_HOME": str(tmp_path)}
+    if written in ("", "\xff"):
+        assert resolve_paths(environ).home == tmp_path
+        return
+    with pytest.raises(UsageError):
+        resolve_paths(environ)
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "Work", "-x", "x" * 65, ".", "a\n", "ä"])

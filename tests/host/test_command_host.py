@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
 from hermes_core.cli.app import run
-from hermes_plugins.testing import ScriptedServer, replies
+from hermes_core.cli.command_host import HomeCommands
+from hermes_core.cli.gateway import lock_home
+from hermes_plugins import UsageError
+from hermes_plugins.testing import Command, ScriptedServer, replies
 
 PROBE = '''
 import asyncio, json, click
@@ -47,6 +52,14 @@ def probe(host, what, rest):
         click.echo(json.dumps([str(host.paths.home), str(host.root), host.profile, host.plugin]))
     elif what == "state":
         asyncio.run(host.copy_state(Path(rest[0])))
+    elif what == "redact":
+        click.echo(host.redact(rest[0]))
+    elif what == "choose-profile":
+        host.choose_profile(rest[0])
+        click.echo(host.chosen_profile)
+    elif what == "alone":
+        with host.alone(Path(rest[0]) if rest else None):
+            click.echo("alone")
     else:
         asyncio.run(look(host, what, json.loads(rest[0]) if rest else None))
 
@@ -276,3 +289,55 @@ def test_the_store_is_copied_whole(capsys, tmp_path: Path) -> None:
     with sqlite3.connect(target) as kept:
         assert kept.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
     kept.close()
+
+
+def test_secrets_are_masked_also_where_the_settings_are_broken(capsys, hermes_home: Path) -> None:
+    (hermes_home / ".env").write_text("MAIL_PASSWORD=not-so-secret-1\n", "utf-8")
+    assert run(["probe", "redact", "it is not-so-secret-1"]) == 0
+    assert capsys.readouterr().out.startswith("it is «redacted")
+    settings = hermes_home / "hermes.yaml"
+    settings.write_text(settings.read_text("utf-8") + "gate: {mode: 7}\n", "utf-8")
+    assert run(["probe", "redact", "it is not-so-secret-1"]) == 0
+    assert "«redacted" in capsys.readouterr().out
+
+
+def test_a_profile_is_chosen_that_is_there(capsys, hermes_home: Path) -> None:
+    assert run(["probe", "choose-profile", "work"]) == 2
+    assert "there is no profile 'work'." in capsys.readouterr().err
+    work = hermes_home / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / "hermes.yaml").write_text("plugins: {enabled: [probe]}\n", "utf-8")
+    assert run(["probe", "choose-profile", "work"]) == 0
+    assert capsys.readouterr().out == "work\n"
+    assert answer(capsys, "home") == [str(work), str(hermes_home), "work", "probe"]
+    assert run(["probe", "choose-profile", ""]) == 0
+    capsys.readouterr()
+    assert answer(capsys, "home")[2] == ""  # type: ignore[index]
+
+
+def test_a_home_is_held_alone_or_not_at_all(capsys, hermes_home: Path, tmp_path: Path) -> None:
+    assert run(["probe", "alone"]) == 0
+    handle = lock_home(hermes_home)
+    assert handle is not None
+    try:
+        assert run(["probe", "alone"]) == 2
+        assert "`hermes gateway status`" in capsys.readouterr().err
+        assert run(["probe", "alone", str(tmp_path / "another")]) == 0
+    finally:
+        os.close(handle)
+    assert run(["probe", "alone"]) == 0
+
+
+async def test_an_open_session_keeps_others_out(hermes, command: Command) -> None:
+    async with hermes() as host:
+        await host.ask("help")
+        session = (await host.session()).info.id
+        told = f"session {session} in .* is open in cli"
+        with pytest.raises(UsageError, match=told), HomeCommands(context(), "probe").alone():
+            pass
+    with HomeCommands(context(), "probe").alone():
+        pass
+
+
+def context() -> click.Context:
+    return click.Context(click.Command("hermes"), obj={"profile": ""})

@@ -99,7 +99,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="tools, provider, platform, memory, policy, lifecycle"):
+    with pytest.raises(UsageError, match="policy, lifecycle, command"):
         write_plugin("weather", "toys", tmp_path)
 
 

@@ -80,7 +80,7 @@ def test_a_name_given_from_outside_is_not_replaced_by_the_first_question(
         await store.create_session(SessionInfo(id="a"), system="", tools=b"[]")
         keeper = LeaseKeeper(store, await store.acquire("a", holder="cli"), clock, title="")
         await asyncio.to_thread(say, "rename", "a", "mine")
-        await keeper.entitle("what was asked first")
+        await keeper.append([], title="what was asked first")
         await keeper.give_back(forget=False)
         await store.close()
 

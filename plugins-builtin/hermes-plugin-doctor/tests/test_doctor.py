@@ -353,13 +353,14 @@ def test_fix_builds_the_search_index_anew_and_takes_dead_marks_away(command: Com
     assert text.startswith("Sound; 1 session, ")
 
 
-def test_what_cannot_be_mended_is_said_with_the_reason(command: Command) -> None:
+def test_what_two_places_of_a_file_share_is_mended_in_one(command: Command) -> None:
     command.home.mkdir(mode=0o700)
     file = command.home / "hermes.yaml"
     file.write_text("plugins: &all\n  enabled: [ghost]\nmore: *all\n", encoding="utf-8")
     ended = doctor(command, "--no-turn", "--fix")
     kept = file.read_text("utf-8")
-    assert "Not mended: " in ended.out or "ghost" not in kept
+    assert "ghost is out of plugins.enabled now." in ended.out
+    assert kept == "more:\n  enabled: [ghost]\n"
 
 
 def test_secrets_are_not_printed(command: Command) -> None:

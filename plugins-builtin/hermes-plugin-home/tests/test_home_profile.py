@@ -76,7 +76,7 @@ def test_a_chosen_one_that_is_gone_is_told_with_the_way_back(command: Command, u
         "        `hermes -p default profile use default` goes back to the home itself.\n"
     )
     assert command.run("-p", "default", "profile", "use", "default").status == 0
-    assert command.run("-q", "help").status == 0
+    assert command.run("config", "path").out.strip() == str(used / "hermes.yaml")
 
 
 def test_they_are_listed_with_what_is_in_use(command: Command, used: Path) -> None:

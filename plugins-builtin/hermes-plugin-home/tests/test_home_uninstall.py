@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -11,14 +12,26 @@ import pytest
 from hermes_plugins.testing import Command, HostFactory
 
 
-@pytest.fixture
-def used(command: Command) -> Path:
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a profile."""
-    assert command.run("-q", "help").status == 0
-    assert command.run("config", "set", "OPENROUTER_API_KEY", "sk-test-not-a-real-key").status == 0
-    assert command.run("profile", "create", "work").status == 0
-    assert command.run("-p", "work", "-q", "help").status == 0
-    return command.home
+    place = tmp_path_factory.mktemp("made")
+    home = place / "home"
+    for words in (
+        ["-q", "help"],
+        ["config", "set", "OPENROUTER_API_KEY", "sk-test-not-a-real-key"],
+        ["profile", "create", "work"],
+        ["-p", "work", "-q", "help"],
+    ):
+        ended = Command(home, place).run(*words, environ={"HERMES_HOME": str(home)})
+        assert ended.status == 0, ended.err
+    return home
+
+
+@pytest.fixture
+def used(made_once: Path, command: Command) -> Path:
+    """The same as this test's own."""
+    return Path(shutil.copytree(made_once, command.home))
 
 
 def test_it_shows_every_name_with_its_size_and_a_dry_run_is_all(

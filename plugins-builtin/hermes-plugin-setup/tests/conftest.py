@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Iterator
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,12 @@ from hermes_plugins.testing._terminal import Terminal
 
 NOWHERE = "http://127.0.0.1:9/v1"
 """Port 9, discard: nothing listens there."""
+VENDORS = [
+    line.partition(";")[0].strip().removeprefix("hermes-plugin-")
+    for line in requires("hermes-host") or []
+    if "vendors" in line.partition(";")[2]
+]
+"""Off, so that what is listed does not grow with every vendor."""
 _numbers = itertools.count()
 
 
@@ -26,6 +34,7 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("USERPROFILE", str(person))
     for name in ("OLLAMA", "LMSTUDIO", "VLLM", "LLAMACPP"):
         monkeypatch.setenv(f"{name}_BASE_URL", NOWHERE)
+    monkeypatch.setenv("HERMES_PLUGINS__DISABLED", json.dumps(VENDORS))
     return person
 
 

@@ -125,7 +125,7 @@ def test_what_belonged_to_the_provider_before_goes_first_of_all_its_key(
         "Removed, because they belonged to the one before: "
         "model.base_url, model.api_key, model.context_length.\n"
     ) in ended.out
-    assert settings.read_text("utf-8") == 'model:\n  name: "ollama/qwen3:8b"  # at home\n'
+    assert settings.read_text("utf-8") == 'model:\n  name: "ollama/qwen3:8b" # at home\n'
 
 
 def test_a_provider_that_cannot_be_asked_is_believed_with_a_word(command: Command) -> None:

@@ -62,6 +62,7 @@ VALUES: dict[str, object] = {
     "where": "a hook",
 }
 HOOKS = [name for name in vars(hookspecs) if name.startswith("hermes_on_")]
+HOOKS.remove("hermes_on_events")  # batches of what is shown; each has a line of its own already
 
 
 async def fire(trace: Trace, host: FakeHost, *hooks: str) -> list[dict[str, object]]:

@@ -1,0 +1,1 @@
+"""The command ``hermes digest``. It stands in ``command.py``, so that nobody else pays for click."""
