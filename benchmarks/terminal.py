@@ -13,6 +13,7 @@ import subprocess
 import termios
 import threading
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -70,6 +71,14 @@ class Terminal:
             if not self._changed.wait_for(lambda: text in self._shown, timeout=seconds):
                 raise NotRun(f"{text!r} did not appear in {seconds:g} s: …{self._shown[-200:]!r}")
         return time.perf_counter()
+
+    def queued(self) -> float:
+        """Seconds that the child has waited for a processor so far; 0 where nobody tells."""
+        try:
+            told = Path(f"/proc/{self._child.pid}/schedstat").read_text(encoding="ascii")
+        except OSError:
+            return 0.0
+        return int(told.split()[1]) / 1e9
 
     def kill(self) -> float:
         """End it where it stands; the seconds of CPU that it took so far."""

@@ -270,7 +270,7 @@ def test_an_approval_in_a_narrow_terminal_shows_all_choices(
         terminal.start(columns=40, rows=30)
         terminal.wait_for(READY)
         terminal.type("go")
-        screen = " ".join(terminal.wait_for("Allow it?:").split())
+        screen = " ".join(terminal.wait_for("\nAllow it?").split())
         assert "[y] once [s] for this session [a] always [n] no, or say why not" in screen
         terminal.type("n")
         terminal.wait_for("Well.")

@@ -325,9 +325,10 @@ class Conversation:
         self._screen.buffer.reset()
         whole = f"{prompt} {choices}".strip()
         if columns(whole) > self._screen.width - 12:  # there has to be room for the answer
-            self._shown.text(f"  {choices}")
+            self._shown.text("  " + choices.replace("  ", "\n  "))
             whole = prompt
-        self._screen.prompt = f"{one_line(whole, self._screen.width - 8)}: "
+        end = " " if whole.endswith("?") else ": "
+        self._screen.prompt = one_line(whole, self._screen.width - 8) + end
         self._screen.touch()
 
     def _end_question(self) -> None:

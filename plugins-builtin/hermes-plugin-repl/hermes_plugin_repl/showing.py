@@ -39,10 +39,10 @@ RESULT_LINES: Final = 12
 """Of a diff that is shown without /verbose."""
 SAID_LINES: Final = 12
 """Of a message that the person sent."""
-FRAME_SECONDS: Final = 0.008
+FRAME_SECONDS: Final = 0.005
 """What drawing may take at a time: a key that is pressed meanwhile waits for it."""
-BATCH: Final = 8
-"""Blocks that are drawn in one go; about 2 ms."""
+BATCH: Final = 4
+"""Blocks that are drawn in one go; about 1 ms."""
 PIECE: Final = 4_000
 """Characters of a delta that are looked at in one go; deltas that had to wait are merged."""
 AHEAD: Final = 64

@@ -36,6 +36,8 @@ def status_line(facts: Facts, width: int) -> StyleAndTextTuples:
         parts.pop(name, None)
     if (over := _width(parts.values()) - width) > 0:
         parts["model"] = one_line(facts.model.rpartition("/")[2], len(facts.model) - over)
+    if len(parts["model"]) < 2:
+        del parts["model"]
     shown: StyleAndTextTuples = []
     for name, text in parts.items():
         if shown:

@@ -344,7 +344,7 @@ def test_the_approvals_mode_stays_in_the_narrowest_status_line() -> None:
         "openrouter/some/model · 13k of 128k tokens (10%) · $0.5000 · call 3 of 90 · approvals off"
         " · Esc interrupts"
     )
-    for width in range(25, 120):
+    for width in range(16, 120):
         assert len(line(width)) < width
         assert line(width).rpartition("approvals ")[2].startswith("off")
 
