@@ -78,7 +78,11 @@ def export_sessions(
     found = with_store(ctx, read)
     data = file_of(ctx, found, as_json=as_json, with_secrets=with_secrets)
     if output != "-" and (os.path.isfile(output) or not os.path.exists(output)):
-        write_whole(Path(output), data)
+        try:
+            write_whole(Path(output), data)
+        except UsageError as error:
+            hint = "Another place: `hermes sessions export SESSION -o FILE`"
+            raise UsageError(error.message, hint=hint) from error
         return
     try:
         with click.open_file(output, "wb") as stream:  # a pipe, a device

@@ -44,7 +44,8 @@ def page() -> str:
     parts += ["\n".join(entry(name, values[name])) for name in rest]
     for module in (replies, anthropic):
         name = module.__name__.rpartition(".")[2]
-        parts.append(f"## Replies: {name}\n\n" + source.prose(module))
+        title = "Replies" if module is replies else f"Replies of {name}"
+        parts.append(f"## {title}\n\n" + source.prose(module))
         parts.append(f"`from hermes_plugins.testing import {name}`")
         parts += ["\n".join(_reply(name, function)) for name, function in _replies(module)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

@@ -121,8 +121,8 @@ def check(arguments: list[str], line: str) -> None:
                 next(words, "")
         elif isinstance(command, click.Group):
             found = inside(command, word)
-            if found is None and word.isupper():
-                return  # a placeholder
+            if found is None and (word.isupper() or "/" in word):
+                return  # a placeholder, or the name of a model
             assert found is not None, f"{line}: {word}"
             command = found
 
