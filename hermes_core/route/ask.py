@@ -128,72 +128,95 @@ async def ask(
     else can answer sooner, so only pauses of up to `SHORT_WAIT` are made.
     """
     changes = changes or Changes()
-    attempt = extra = 0
+    attempts = sent = 0
     used: set[str] = set()
-    asked = request
     while True:
-        attempt += 1
-        request = changes.apply(asked)
-        endpoint, key = await _with_key(route, used)
-        assembler = Assembler(
-            token=f"{token}.{attempt + extra}",
-            dialect=route.dialect_name,
-            provider=route.profile.id,
+        attempts, sent = attempts + 1, sent + 1
+        current = changes.apply(request)
+        answer, error, key = await _attempt(
+            route, current, listener, clock, token=f"{token}.{sent}", used=used
         )
-        listener.sending(request)
-        reader = _Reader(route.dialect, endpoint, request, assembler, listener, clock)
-        error: ProviderError | None = None
-        if endpoint is None:
-            error = await _worn_out(route)
-        else:
-            error = await _until_interrupted(reader.read, listener.cancelled)
-        reader.finish()
-        assembled = assembler.finish()
-        assembled = msgspec.structs.replace(assembled, usage=priced(assembled.usage, route.model))
-        answer = Answer(
-            assembled=assembled, label=route.label, shown=reader.has_shown, attempts=attempt
-        )
-        if listener.cancelled.is_set():
-            return msgspec.structs.replace(answer, interrupted=True)
-        if error is None:
-            error = _complaint(assembled)
-        if error is None:
+        answer = msgspec.structs.replace(answer, attempts=attempts)
+        if answer.interrupted or error is None:
             return answer
-        failure = classify(
-            error,
-            profile=route.profile,
-            model=route.label,
-            url=route.endpoint.url,
-            address=route.address,
-            window=route.model.context_length,
-            prompt_tokens=assembled.usage.input,
-        )
-        await listener.failed(error, failure, attempt)
-        wanted = asked_wait(error.headers, now=clock.now())
-        if key is not None and failure.rotate:
-            await _rest(route, key, failure, error, wanted)
-        if not reader.has_shown and endpoint is not None:
-            others = await _next_key(route, used, key) if failure.rotate else False
-            if others or changes.learn(failure, request):
-                attempt -= 1
-                extra += 1
-                continue
+        failure = _failure_of(error, route, answer.assembled)
+        await listener.failed(error, failure, attempts)
+        rotated = await _rotated(route, key, used, failure, error, clock.now())
+        if not answer.shown and (rotated or changes.learn(failure, current)):
+            attempts -= 1
+            continue
         pause: float | None = None
-        may_help = failure.retryable and failure.reason not in NEEDS_ANOTHER_REQUEST
-        if may_help and not reader.has_shown and attempt < policy.attempts:
-            now = clock.now()
-            pause = delay(policy, attempt, headers=error.headers, now=now, random=random.random)
-            if pause is None:
-                failure = _with_wait(failure, wanted)
-            elif pause > SHORT_WAIT and not waits and failure.fallback:
-                pause = None
+        if not answer.shown and attempts < policy.attempts:
+            pause, failure = _pause(policy, attempts, failure, error, clock.now(), waits=waits)
         if pause is None:
             return msgspec.structs.replace(answer, failure=failure)
-        await listener.retrying(failure, attempt, pause)
+        await listener.retrying(failure, attempts, pause)
         await _until_interrupted(partial(clock.sleep, pause), listener.cancelled)
         if listener.cancelled.is_set():
             return msgspec.structs.replace(answer, interrupted=True)
         used.clear()
+
+
+async def _attempt(
+    route: Route,
+    request: ModelRequest,
+    listener: Listener,
+    clock: Clock,
+    *,
+    token: str,
+    used: set[str],
+) -> tuple[Answer, ProviderError | None, Key | None]:
+    """Send the request once; what came back, what went wrong, and the key that was used."""
+    endpoint, key = await _with_key(route, used)
+    assembler = Assembler(token=token, dialect=route.dialect_name, provider=route.profile.id)
+    listener.sending(request)
+    reader = _Reader(route.dialect, endpoint, request, assembler, listener, clock)
+    if endpoint is None:
+        error: ProviderError | None = await _worn_out(route)
+    else:
+        error = await _until_interrupted(reader.read, listener.cancelled)
+    reader.finish()
+    assembled = assembler.finish()
+    assembled = msgspec.structs.replace(assembled, usage=priced(assembled.usage, route.model))
+    answer = Answer(
+        assembled=assembled,
+        label=route.label,
+        shown=reader.has_shown,
+        interrupted=listener.cancelled.is_set(),
+    )
+    return answer, error or _complaint(assembled), key
+
+
+def _failure_of(error: ProviderError, route: Route, assembled: Assembled) -> Failure:
+    return classify(
+        error,
+        profile=route.profile,
+        model=route.label,
+        url=route.endpoint.url,
+        address=route.address,
+        window=route.model.context_length,
+        prompt_tokens=assembled.usage.input,
+    )
+
+
+def _pause(
+    policy: RetryPolicy,
+    attempts: int,
+    failure: Failure,
+    error: ProviderError,
+    now: float,
+    *,
+    waits: bool,
+) -> tuple[float | None, Failure]:
+    """Seconds until the next attempt, None for none; the failure may say when to come back."""
+    if not failure.retryable or failure.reason in NEEDS_ANOTHER_REQUEST:
+        return None, failure
+    pause = delay(policy, attempts, headers=error.headers, now=now, random=random.random)
+    if pause is None:
+        return None, _with_wait(failure, asked_wait(error.headers, now=now))
+    if pause > SHORT_WAIT and failure.fallback and not waits:
+        return None, failure
+    return pause, failure
 
 
 async def _with_key(route: Route, used: set[str]) -> tuple[Endpoint | None, Key | None]:
@@ -209,20 +232,22 @@ async def _with_key(route: Route, used: set[str]) -> tuple[Endpoint | None, Key 
     ), key
 
 
-async def _next_key(route: Route, used: set[str], key: Key | None) -> bool:
-    """Whether another key of the pool could go on."""
-    if route.keys is None or key is None:
+async def _rotated(
+    route: Route,
+    key: Key | None,
+    used: set[str],
+    failure: Failure,
+    error: ProviderError,
+    now: float,
+) -> bool:
+    """Let a key rest that a failure speaks of; True when another one of the pool can go on."""
+    if route.keys is None or key is None or not failure.rotate:
         return False
+    words = f"{error.message} {error.body}".lower()
+    wait = asked_wait(error.headers, now=now)
+    await route.keys.rest(key, failure.reason, words=words, wait=wait)
     used.add(key.id)
     return await route.keys.is_ready(without=used)
-
-
-async def _rest(
-    route: Route, key: Key, failure: Failure, error: ProviderError, wanted: float | None
-) -> None:
-    if route.keys is not None:
-        words = f"{error.message} {error.body}".lower()
-        await route.keys.rest(key, failure.reason, words=words, wait=wanted)
 
 
 async def _worn_out(route: Route) -> ProviderError:

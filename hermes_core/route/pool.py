@@ -8,11 +8,13 @@ named by their id everywhere; their values stay here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from hermes_plugins._clock import Clock
+from hermes_plugins._errors import StoreError
 from hermes_plugins._messages import Json
 from hermes_plugins._store import Records, update_record
 
@@ -22,9 +24,6 @@ AUTH_REST = 300.0
 """Seconds that a key rests which was not accepted (reference 4.6)."""
 OTHER_REST = 3600.0
 """Seconds after a used-up limit or credit, where the provider names no time (reference 4.6)."""
-FIRST_PROBE = 30.0
-NEXT_PROBE = 300.0
-"""Seconds until a key that was not accepted is probed, and between probes (config.md)."""
 DEAD_WORDS = (
     "token_invalidated",
     "token_revoked",
@@ -51,8 +50,6 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
     dead: bool = False
     uses: int = 0
     last: float = 0.0
-    probe: float = 0.0
-    """When it may be probed next; 0 where probing says nothing."""
 
 
 class KeyPool:
@@ -79,11 +76,7 @@ class KeyPool:
         return len(self._keys)
 
     async def take(self, *, without: Collection[str] = ()) -> Key | None:
-        """The key for the next request; None when all of them rest or are in ``without``.
-
-        Raises:
-            StoreError: the state cannot be read.
-        """
+        """The key for the next request; None when all of them rest or are in ``without``."""
         if len(self._keys) == 1:
             key = self._keys[0]
             return None if key.id in without else key
@@ -111,31 +104,10 @@ class KeyPool:
             until=now + (usual if wait is None else wait),
             reason=reason,
             dead=any(word in words for word in DEAD_WORDS),
-            probe=now + FIRST_PROBE if reason == "auth" else 0.0,
         )
         await self._change(
             key, lambda old: msgspec.structs.replace(changed, uses=old.uses, last=old.last)
         )
-
-    async def revive(self, key: Key) -> None:
-        """A probe showed that a key works again."""
-        await self._change(key, lambda old: KeyState(uses=old.uses, last=old.last))
-
-    async def due(self) -> Sequence[Key]:
-        """Keys that may be probed now; each is put off, so that one process probes it."""
-        if len(self._keys) == 1:
-            return []
-        states, now = await self._states(), self._clock.now()
-        due = [
-            key
-            for key in self._keys
-            if not states[key.id].dead and 0 < states[key.id].probe <= now < states[key.id].until
-        ]
-        for key in due:
-            await self._change(
-                key, lambda old: msgspec.structs.replace(old, probe=now + NEXT_PROBE)
-            )
-        return due
 
     async def first_back(self) -> float | None:
         """When the first resting key comes back; None where none does."""
@@ -143,10 +115,6 @@ class KeyPool:
             return None
         states = await self._states()
         return min((one.until for one in states.values() if not one.dead), default=None)
-
-    async def states(self) -> dict[str, KeyState]:
-        """How each key is, by id."""
-        return await self._states()
 
     def _ready(self, states: dict[str, KeyState], without: Collection[str]) -> list[Key]:
         now = self._clock.now()
@@ -166,15 +134,21 @@ class KeyPool:
         return ready[0]
 
     async def _states(self) -> dict[str, KeyState]:
-        kept = {one.key: one.value for one in await self._records.list(prefix=f"{self.provider}/")}
+        """How each key is; a store that cannot be read knows nothing bad of them."""
+        try:
+            found = await self._records.list(prefix=f"{self.provider}/")
+        except StoreError:
+            found = []
+        kept = {one.key: one.value for one in found}
         return {key.id: _state(kept.get(f"{self.provider}/{key.id}")) for key in self._keys}
 
     async def _change(self, key: Key, change: Callable[[KeyState], KeyState]) -> None:
-        await update_record(
-            self._records,
-            f"{self.provider}/{key.id}",
-            lambda value: msgspec.to_builtins(change(_state(value))),
-        )
+        with suppress(StoreError):  # a full disk keeps nobody from an answer
+            await update_record(
+                self._records,
+                f"{self.provider}/{key.id}",
+                lambda value: msgspec.to_builtins(change(_state(value))),
+            )
 
 
 def _state(value: Json) -> KeyState:

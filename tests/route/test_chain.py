@@ -226,6 +226,17 @@ async def test_when_every_key_rests_the_person_hears_when_the_first_is_back(
     assert "sk-test" not in asked.end.reason
 
 
+async def test_a_key_that_was_taken_back_never_comes_back(hermes: HostFactory) -> None:
+    clock = HastyClock()
+    gone = replies.fail(401, "token_revoked")
+    with ScriptedServer([gone], then=replies.say("Yes.")) as server:
+        async with hermes(settings=keys(server, "a", "b"), clock=clock) as host:
+            await host.ask("go")
+            clock.ahead += 1_000_000
+            await host.ask("go")
+        assert used(server) == ["a", "b", "b"]
+
+
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
