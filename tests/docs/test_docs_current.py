@@ -21,12 +21,13 @@ from hermes_core.cli.app import COMMANDS, hermes, with_chat
 ROOT = Path(__file__).resolve().parents[2]
 BUILT_IN = {
     name: target
-    for file in ROOT.glob("plugins-builtin/*/pyproject.toml")
+    for folder in ("plugins-builtin", "docs/examples")
+    for file in ROOT.glob(f"{folder}/*/pyproject.toml")
     for name, target in tomllib.loads(file.read_text(encoding="utf-8"))["project"]["entry-points"]
     .get("hermes.commands", {})
     .items()
 }
-"""Commands of the plugins in this repository."""
+"""Commands of the plugins in this repository, and of the examples."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 READMES = sorted((ROOT / "plugins-builtin").glob("*/README.md"))
 WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
@@ -134,6 +135,8 @@ def inside(group: click.Group, word: str) -> click.Command | None:
     if word in COMMANDS:
         return group.get_command(click.Context(group), word)
     module, _, attribute = BUILT_IN.get(word, "").partition(":")
+    for example in ROOT.glob(f"docs/examples/*/{module.partition('.')[0]}"):
+        sys.path.append(str(example.parent))
     return getattr(importlib.import_module(module), attribute) if module else None
 
 
